@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One log record on its way through the processors. It lives in the emitting frame and is passed by
+ * pointer; the inline array is never zeroed, `data.attr_count` guards it.
+ */
+#ifndef SPOOL_SDK_LOG_EMISSION_H
+#define SPOOL_SDK_LOG_EMISSION_H
+
+#include "sdk/memory/box.h"
+#include "sdk/subscriber/subscriber.h"
+
+#include <spool/ext/data.h>
+#include <spool/log.h>
+
+enum { SP_EMISSION_SPARE = 8 }; /* attributes that processors may add without scratch */
+
+typedef struct sp_emission {
+    spool_log_data data; /* first: what hooks are handed */
+    sp_thread_block *thread;
+    sp_subscriber *subscriber;
+    const sp_scope *scope;
+    spool_span span; /* the live span it belongs to, or zero */
+    uint32_t own_capacity; /* of the array in use, when it is ours: 0 means it is the caller's */
+    spool_attr own[SP_EMISSION_SPARE * 2];
+} sp_emission;
+
+/* A record in a hook is told from a view that an exporter made by its size. */
+static inline sp_emission *sp_emission_of(const spool_log_data *data) {
+    return data && data->struct_size == sizeof(sp_emission) ? (sp_emission *)(uintptr_t)data
+                                                            : NULL;
+}
+
+/* Emits for a source that the caller has pinned; `record` is complete but for what it left open. */
+void sp_emit(sp_thread_block *thread, sp_subscriber *subscriber, const sp_scope *scope,
+             const spool_log_record *record);
+
+#endif /* SPOOL_SDK_LOG_EMISSION_H */

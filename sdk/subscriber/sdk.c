@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SDK object's life: create, flush, shutdown, free, statistics.
+ *
+ * Owners: `lifecycle` guards the table, the default cell and changes of state; it is never held across a
+ * processor's function. States and the closing protocol: see subscriber.h. The thread that moves OPEN to
+ * CLOSING does all the work of a shutdown; the others wait for CLOSED on the condition.
+ */
+#include "sdk/platform/clock.h"
+#include "sdk/platform/diagnostics.h"
+#include "sdk/memory/registry.h"
+#include "sdk/platform/options.h"
+#include "sdk/subscriber/life.h"
+#include "sdk/subscriber/subscriber.h"
+
+#include <spool/log.h>
+#include <spool/sdk/sampler.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* How long a free waits for threads that are inside the subscriber before it leaves it unfreed. */
+enum { FREE_WAIT_MS = 2000 };
+
+sp_subscriber_cell sp_default_subscriber;
+sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
+
+uint32_t spool_callsite_epoch = 1;
+
+static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t closed_condition;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static uint32_t last_epoch; /* under lifecycle */
+/* 1 once a default SDK was shut down and no other stands in its place. Relaxed: it only chooses a count. */
+static _Atomic uint32_t default_is_past;
+
+static void prepare(void) {
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&closed_condition, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    sp_pins_prepare();
+}
+
+void sp_callsites_expire(void) {
+    /* Release: a statement that sees the new epoch sees the cells as they were set before. */
+    (void)__atomic_add_fetch(&spool_callsite_epoch, 1, __ATOMIC_RELEASE);
+}
+
+void sp_count_after_shutdown(const sp_source *source) {
+    if (source->epoch || sp_load_relaxed(&default_is_past)) {
+        sp_misuse_count(SP_MISUSE_AFTER_SHUTDOWN, 1);
+    }
+}
+
+void spool_limits_init(spool_limits *limits) {
+    static const spool_limits defaults = SPOOL_LIMITS_INIT;
+    if (limits) {
+        *limits = defaults;
+    }
+}
+
+void spool_sdk_options_init(spool_sdk_options *options) {
+    static const spool_sdk_options defaults = SPOOL_SDK_OPTIONS_INIT;
+    if (options) {
+        *options = defaults;
+    }
+}
+
+/* ---- create ---- */
+
+/* The tables' hooks, with what an older, shorter table lacks as NULL. */
+static spool_processor_ops ops_of(const spool_processor *processor) {
+    spool_processor_ops ops = {0};
+    (void)sp_options_read(&ops, sizeof ops, processor->ops);
+    return ops;
+}
+
+static void hook_add(sp_hook_list *list, bool has, unsigned index) {
+    if (has) {
+        list->index[list->count++] = (uint8_t)index;
+    }
+}
+
+static void hooks_build(sp_subscriber *sdk) {
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        hook_add(&sdk->span_start, ops.span_start, i);
+        hook_add(&sdk->span_ending, ops.span_ending, i);
+        hook_add(&sdk->span_end, ops.span_end, i);
+        hook_add(&sdk->span_enter, ops.span_enter, i);
+        hook_add(&sdk->span_exit, ops.span_exit, i);
+        hook_add(&sdk->log_emit, ops.log_emit, i);
+        hook_add(&sdk->enabled, ops.enabled, i);
+    }
+}
+
+static void limits_build(sp_subscriber *sdk, const spool_limits *given) {
+    spool_limits_init(&sdk->limits);
+    (void)sp_options_read(&sdk->limits, sizeof sdk->limits, given);
+    const spool_limits *limits = &sdk->limits;
+    uint32_t depth = limits->value_depth ? limits->value_depth : 1;
+    sdk->span_attrs = (sp_wire_limits){limits->span_attr_length, depth, limits->span_attr_count};
+    sdk->event_attrs = (sp_wire_limits){limits->span_attr_length, depth, limits->event_attr_count};
+    sdk->link_attrs = (sp_wire_limits){limits->span_attr_length, depth, limits->link_attr_count};
+    sdk->log_attrs = (sp_wire_limits){limits->log_attr_length, depth, limits->log_attr_count};
+}
+
+static bool options_are_valid(const spool_sdk_options *options) {
+    if (options->processor_count > SP_MAX_PROCESSORS ||
+        (options->processor_count && !options->processors) || options->limits.struct_size == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < options->processor_count; i++) {
+        const spool_processor_ops *ops = options->processors[i].ops;
+        if (!ops || ops->struct_size == 0 || !ops->name) {
+            return false;
+        }
+    }
+    const spool_sampler_ops *sampler = options->sampler.ops;
+    const spool_id_generator_ops *ids = options->id_generator.ops;
+    return (!sampler || (sampler->struct_size && sampler->sample)) &&
+           (!ids || (ids->struct_size && ids->trace_id && ids->span_id));
+}
+
+/* Fills everything that needs memory; on failure only what is not the caller's is undone. */
+static spool_status parts_build(sp_subscriber *sdk, const spool_sdk_options *options,
+                                bool *out_own_sampler) {
+    sdk->sampler = options->sampler;
+    if (!sdk->sampler.ops) {
+        spool_status status = spool_sampler_parent_based(NULL, &sdk->sampler);
+        if (status != SPOOL_OK) {
+            return status;
+        }
+        *out_own_sampler = true;
+    }
+    if (options->resource) {
+        sdk->resource = spool_resource_copy(options->resource);
+        return SPOOL_OK;
+    }
+    return spool_resource_default(&sdk->resource);
+}
+
+static void parts_undo(sp_subscriber *sdk, bool own_sampler) {
+    if (own_sampler) {
+        sdk->sampler.ops->destroy(sdk->sampler.self);
+    }
+    spool_resource_release(sdk->resource);
+    free(sdk);
+}
+
+static spool_status processors_attach(sp_subscriber *sdk) {
+    spool_attach_info info = {sizeof info, spool_resource_data_of(sdk->resource), sdk};
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        spool_status status = ops.attach ? ops.attach(sdk->processors[i].self, &info) : SPOOL_OK;
+        if (status != SPOOL_OK) {
+            return status;
+        }
+    }
+    return SPOOL_OK;
+}
+
+/* Gives the SDK its index, epoch and, unless it says no, the default cell. Under lifecycle. */
+static spool_status publish(sp_subscriber *sdk, bool as_default) {
+    if (as_default && sp_load_relaxed(&sp_default_subscriber)) {
+        return SPOOL_ERR_EXISTS;
+    }
+    for (unsigned i = 0; i < SP_MAX_SDKS; i++) {
+        if (!sp_load_relaxed(&sp_subscribers[i])) {
+            sdk->index = (uint16_t)i;
+            sdk->epoch = ++last_epoch;
+            sp_store_release(&sp_subscribers[i], sdk);
+            if (as_default) {
+                sp_store_relaxed(&default_is_past, 0);
+                sp_store_release(&sp_default_subscriber, sdk);
+            }
+            return SPOOL_OK;
+        }
+    }
+    return SPOOL_ERR_LIMIT;
+}
+
+spool_status spool_sdk_create(const spool_sdk_options *options, spool_sdk **out_sdk) {
+    spool_sdk_options given = SPOOL_SDK_OPTIONS_INIT;
+    if (!out_sdk || (options && !sp_options_read(&given, sizeof given, options)) ||
+        !options_are_valid(&given)) {
+        return SPOOL_ERR_INVALID;
+    }
+    (void)pthread_once(&prepared, prepare);
+    sp_subscriber *sdk = calloc(1, sizeof *sdk);
+    if (!sdk) {
+        return SPOOL_ERR_NOMEM;
+    }
+    sdk->clock = given.clock;
+    sdk->source_location = given.source_location;
+    sdk->minimum_severity = given.minimum_severity;
+    sdk->id_generator = given.id_generator;
+    sdk->processor_count = (uint16_t)given.processor_count;
+    for (size_t i = 0; i < given.processor_count; i++) {
+        sdk->processors[i] = given.processors[i];
+    }
+    limits_build(sdk, &given.limits);
+    hooks_build(sdk);
+    bool own_sampler = false;
+    spool_status status = parts_build(sdk, &given, &own_sampler);
+    if (status == SPOOL_OK && !given.not_default && spool_sdk_default()) {
+        status = SPOOL_ERR_EXISTS;
+    }
+    if (status == SPOOL_OK) {
+        status = processors_attach(sdk);
+    }
+    if (status == SPOOL_OK) {
+        sp_registry_set_caps(given.max_live_spans, given.max_live_bytes);
+        pthread_mutex_lock(&lifecycle);
+        status = publish(sdk, !given.not_default);
+        pthread_mutex_unlock(&lifecycle);
+    }
+    if (status != SPOOL_OK) {
+        parts_undo(sdk, own_sampler);
+        return status;
+    }
+    sp_callsites_expire();
+    *out_sdk = sdk;
+    return SPOOL_OK;
+}
+
+spool_sdk *spool_sdk_default(void) {
+    return sp_load_acquire(&sp_default_subscriber);
+}
+
+uint32_t sp_sdk_epoch(const spool_sdk *sdk) {
+    return sdk->epoch;
+}
+
+bool sp_sdk_is_alive(const spool_sdk *sdk, uint32_t epoch) {
+    bool alive = false;
+    pthread_mutex_lock(&lifecycle);
+    for (unsigned i = 0; i < SP_MAX_SDKS && !alive; i++) {
+        const sp_subscriber *at = sp_load_relaxed(&sp_subscribers[i]);
+        alive = at == sdk && at && at->epoch == epoch;
+    }
+    pthread_mutex_unlock(&lifecycle);
+    return alive;
+}
+
+/* ---- flush and shutdown ---- */
+
+/* Whether waiting here could wait for itself. */
+static bool would_block(void) {
+    sp_thread_block *thread = sp_thread();
+    return thread && (thread->hook_depth || thread->on_loop || thread->exporting);
+}
+
+/* The worse of two results: a timeout says the most, then a failed export, then anything else. */
+static spool_status worse(spool_status a, spool_status b) {
+    if (a == SPOOL_ERR_TIMEOUT || b == SPOOL_ERR_TIMEOUT) {
+        return SPOOL_ERR_TIMEOUT;
+    }
+    return a == SPOOL_OK || (b == SPOOL_ERR_EXPORT) ? b : a;
+}
+
+static void report_out(spool_report *report, const spool_report *sums) {
+    if (report && report->struct_size) {
+        size_t size = report->struct_size;
+        (void)memcpy(report, sums, size < sizeof *sums ? size : sizeof *sums);
+        report->struct_size = size;
+    }
+}
+
+spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    spool_report sums = SPOOL_REPORT_INIT;
+    sdk = sdk ? sdk : spool_sdk_default();
+    if (!sdk) {
+        report_out(report, &sums);
+        return SPOOL_OK;
+    }
+    if (would_block()) {
+        return SPOOL_ERR_WOULD_BLOCK;
+    }
+    if (sp_load_acquire(&sdk->state) != SP_SDK_OPEN) {
+        return SPOOL_ERR_SHUTDOWN;
+    }
+    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
+    spool_status status = SPOOL_OK;
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        if (ops.flush) {
+            status = worse(status, ops.flush(sdk->processors[i].self, deadline_ns, &sums));
+        }
+    }
+    report_out(report, &sums);
+    return status;
+}
+
+static spool_status closed_wait(spool_sdk *sdk, uint64_t deadline_ns) {
+    struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
+                             (long)(deadline_ns % SP_NS_PER_S)};
+    int error = 0;
+    pthread_mutex_lock(&lifecycle);
+    while (sp_load_relaxed(&sdk->state) != SP_SDK_CLOSED && error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&closed_condition, &lifecycle, &until);
+    }
+    bool closed = sp_load_relaxed(&sdk->state) == SP_SDK_CLOSED;
+    pthread_mutex_unlock(&lifecycle);
+    return closed ? SPOOL_ERR_SHUTDOWN : SPOOL_ERR_TIMEOUT;
+}
+
+/* No new records reach the SDK from here on. */
+static void default_leave(spool_sdk *sdk) {
+    sp_subscriber *expected = sdk;
+    pthread_mutex_lock(&lifecycle);
+    if (sp_load_relaxed(&sp_default_subscriber) == expected) {
+        sp_store_relaxed(&default_is_past, 1);
+        sp_store_release(&sp_default_subscriber, NULL);
+    }
+    pthread_mutex_unlock(&lifecycle);
+    sp_callsites_expire();
+}
+
+static spool_status processors_shut(spool_sdk *sdk, uint64_t deadline_ns, spool_report *sums) {
+    spool_status status = SPOOL_OK;
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        if (ops.shutdown) {
+            status = worse(status, ops.shutdown(sdk->processors[i].self, deadline_ns, sums));
+        }
+    }
+    return status;
+}
+
+spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    spool_report sums = SPOOL_REPORT_INIT;
+    sdk = sdk ? sdk : spool_sdk_default();
+    if (!sdk) {
+        report_out(report, &sums);
+        return SPOOL_OK;
+    }
+    if (would_block()) {
+        return SPOOL_ERR_WOULD_BLOCK;
+    }
+    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
+    uint32_t expected = SP_SDK_OPEN;
+    /* Acquire-release: one caller wins, and hooks that read the state later see it. */
+    if (!sp_cas_acq_rel(&sdk->state, &expected, SP_SDK_CLOSING)) {
+        return closed_wait(sdk, deadline_ns);
+    }
+    default_leave(sdk);
+    /* Sources of this SDK alone still find it; the state, read after the pin, turns them away. */
+    if (!sp_unpinned_wait(sdk, deadline_ns)) {
+        sp_diag(SPOOL_DIAG_WARN, "sdk", "shut down while a thread is still inside a processor");
+    }
+    spool_status status = processors_shut(sdk, deadline_ns, &sums);
+    pthread_mutex_lock(&lifecycle);
+    sp_store_release(&sdk->state, SP_SDK_CLOSED);
+    (void)pthread_cond_broadcast(&closed_condition);
+    pthread_mutex_unlock(&lifecycle);
+    report_out(report, &sums);
+    return status;
+}
+
+void spool_sdk_free(spool_sdk *sdk) {
+    if (!sdk) {
+        return;
+    }
+    if (would_block()) {
+        sp_diag(SPOOL_DIAG_ERROR, "sdk", "freed from inside a hook: it is left as it is");
+        return;
+    }
+    (void)spool_shutdown(sdk, 0, NULL);
+    pthread_mutex_lock(&lifecycle);
+    sp_store_release(&sp_subscribers[sdk->index], NULL);
+    pthread_mutex_unlock(&lifecycle);
+    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||
+        !sp_unpinned_wait(sdk, sp_deadline_after_ms(FREE_WAIT_MS))) {
+        sp_diag(SPOOL_DIAG_ERROR, "sdk", "a thread is still inside: the SDK's memory is kept");
+        return;
+    }
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        if (ops.destroy) {
+            ops.destroy(sdk->processors[i].self);
+        }
+    }
+    if (sdk->sampler.ops->destroy) {
+        sdk->sampler.ops->destroy(sdk->sampler.self);
+    }
+    if (sdk->id_generator.ops && sdk->id_generator.ops->destroy) {
+        sdk->id_generator.ops->destroy(sdk->id_generator.self);
+    }
+    spool_resource_release(sdk->resource);
+    free(sdk);
+}
+
+/* ---- statistics ---- */
+
+static void signals_read(spool_sdk *sdk, struct spool_stats *out, uint64_t sums[2][SP_COUNTS]) {
+    for (unsigned signal = 0; signal < SPOOL_SIGNALS; signal++) {
+        spool_signal_stats *stats = &out->signals[signal];
+        stats->created = sums[signal][SP_COUNT_CREATED];
+        stats->not_recorded = sums[signal][SP_COUNT_NOT_RECORDED];
+        stats->filtered = sums[signal][SP_COUNT_FILTERED];
+        stats->finished = sums[signal][SP_COUNT_FINISHED];
+    }
+    out->signals[SPOOL_SIGNAL_SPANS].live = sp_registry_count_live(sdk->index, sdk->epoch);
+}
+
+static void processors_read(spool_sdk *sdk, struct spool_stats *out, const uint64_t *late) {
+    out->processor_count = sdk->processor_count;
+    for (unsigned i = 0; i < sdk->processor_count; i++) {
+        spool_processor_ops ops = ops_of(&sdk->processors[i]);
+        for (unsigned signal = 0; signal < SPOOL_SIGNALS; signal++) {
+            spool_processor_stats *stats = &out->processors[i][signal];
+            stats->name = ops.name;
+            if (!ops.stats) {
+                continue;
+            }
+            ops.stats(sdk->processors[i].self, signal, stats);
+            if (signal == SPOOL_SIGNAL_SPANS && ops.span_end) {
+                stats->offered += late[signal];
+                stats->dropped[SPOOL_DROP_SHUTDOWN] += late[signal];
+            }
+        }
+    }
+}
+
+spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
+    sdk = sdk ? sdk : spool_sdk_default();
+    if (!out || out->struct_size == 0) {
+        return SPOOL_ERR_INVALID;
+    }
+    struct spool_stats stats = {.struct_size = sizeof stats};
+    if (sdk) {
+        uint64_t sums[2][SP_COUNTS];
+        sp_counters_sum(sdk->index, sdk->epoch, sums);
+        uint64_t late[SPOOL_SIGNALS] = {sums[0][SP_COUNT_LATE], sums[1][SP_COUNT_LATE]};
+        signals_read(sdk, &stats, sums);
+        processors_read(sdk, &stats, late);
+    }
+    stats.stale_handles = sp_misuse_read(SP_MISUSE_STALE_HANDLE);
+    stats.stale_parents = sp_misuse_read(SP_MISUSE_STALE_PARENT);
+    stats.wrong_detaches = sp_misuse_read(SP_MISUSE_WRONG_DETACH);
+    stats.dropped_attributes = sp_misuse_read(SP_MISUSE_DROPPED_ATTRIBUTE);
+    stats.repaired_text = sp_misuse_read(SP_MISUSE_REPAIRED_TEXT);
+    stats.truncated_text = sp_misuse_read(SP_MISUSE_TRUNCATED_TEXT);
+    stats.no_memory = sp_misuse_read(SP_MISUSE_NO_MEMORY);
+    stats.scope_overflow = sp_misuse_read(SP_MISUSE_SCOPE_OVERFLOW);
+    stats.after_shutdown = sp_misuse_read(SP_MISUSE_AFTER_SHUTDOWN);
+    stats.released_spans = sp_misuse_read(SP_MISUSE_RELEASED_SPAN);
+    stats.hook_recursion = sp_misuse_read(SP_MISUSE_HOOK_RECURSION);
+    size_t size = out->struct_size;
+    (void)memcpy(out, &stats, size < sizeof stats ? size : sizeof stats);
+    out->struct_size = size;
+    return sdk ? SPOOL_OK : SPOOL_ERR_INVALID;
+}
+
+/* ---- enabled ---- */
+
+bool sp_subscriber_refuses(sp_subscriber *subscriber, sp_thread_block *thread,
+                           const spool_enabled_query *query, unsigned hook_count) {
+    /* A processor that cannot be asked may want it, and so may one that says yes. */
+    if (subscriber->enabled.count < hook_count || !sp_hooks_enter(thread)) {
+        return false;
+    }
+    bool refused = true;
+    for (unsigned i = 0; i < subscriber->enabled.count && refused; i++) {
+        const spool_processor *processor = &subscriber->processors[subscriber->enabled.index[i]];
+        refused = !processor->ops->enabled(processor->self, query);
+    }
+    sp_hooks_leave(thread);
+    return refused;
+}
