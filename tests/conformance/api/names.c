@@ -154,7 +154,7 @@ static void propagation(void) {
     spool_envp *envp = spool_envp_create(base);
     spool_inject(&from, &spool_envp_setter, envp);
     char *const *array = spool_envp_array(envp);
-    to = spool_extract(NULL, &spool_envp_getter, &array);
+    to = spool_extract(NULL, &spool_envp_getter, array);
     (void)SPT_CHECK(memcmp(to.span.span_id, remote.span_id, 8) == 0);
     spool_context_release(&to);
     spool_envp_destroy(envp);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several threads start spans and end each other's, pin, lock and read with handles that may be stale
- * at any moment. What must hold: no slot has two tenants, each span ends once, nothing is left.
+ * Several threads start spans and end each other's, pin, lock and read with handles that may be
+ * stale at any moment. What must hold: no slot has two tenants, each span ends once, nothing is
+ * left.
  */
 #include "sdk/memory/box.h"
 #include "sdk/memory/registry.h"

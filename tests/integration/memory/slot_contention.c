@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight threads at one slot: its lock protects plain memory, one of them ends it, pins outlast that. */
+/* Eight threads at one slot: its lock protects plain memory, one of them ends it, pins outlast
+ * that. */
 #include "sdk/memory/registry.h"
 
 #include "tests/support/spt.h"
@@ -39,7 +40,8 @@ static void end(void) {
     sp_registry_release(sp_thread(), slot);
 }
 
-/* Under the slot's lock alone: a plain variable, so that a thread sanitizer sees a lock that is none. */
+/* Under the slot's lock alone: a plain variable, so that a thread sanitizer sees a lock that is
+ * none. */
 static uint64_t counter;
 
 static void *count_under_lock(void *arg) {

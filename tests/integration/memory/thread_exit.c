@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that come and go: shards are adopted whole, with their live spans; numbers are unique; memory
- * does not grow with the number of threads that ever were.
+ * Threads that come and go: shards are adopted whole, with their live spans; numbers are unique;
+ * memory does not grow with the number of threads that ever were.
  */
 #include "sdk/memory/registry.h"
 
@@ -79,7 +79,8 @@ static void a_thousand_short_threads_share_a_few_shards(void) {
     sp_registry_counters after = counters();
     SPT_CHECK(after.adopted_shards >= SHORT_THREADS - AT_ONCE - 1);
     SPT_CHECK_UINT(after.local_acquires, SHORT_THREADS * 11);
-    /* For each of the shards at once: two of slots at most (1,000 live spans in all), one of spills. */
+    /* For each of the shards at once: two of slots at most (1,000 live spans in all), one of
+     * spills. */
     SPT_CHECK(after.chunks_mapped <= (AT_ONCE + 1) * 3);
     SPT_CHECK(visits[SHORT_THREADS - 1].number <= AT_ONCE + 1);
 }

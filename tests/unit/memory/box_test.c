@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extension boxes: inline and retained, reset and destroyed exactly once, taken, late and over-aligned. */
+/* Extension boxes: inline and retained, reset and destroyed exactly once, taken, late and
+ * over-aligned. */
 #include "sdk/memory/box.h"
 #include "sdk/memory/registry.h"
 

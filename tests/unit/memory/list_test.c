@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists, both kinds. Cases are written once as a macro over a list type, so that each kind is asked
- * the same; `node(i)` is the reference of the i-th node.
+ * The lists, both kinds. Cases are written once as a macro over a list type, so that each kind is
+ * asked the same; `node(i)` is the reference of the i-th node.
  */
 #include "sdk/memory/list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry on one thread: handles, generations, retirement, caps, chunks, and a model. What several
- * threads do to it is in tests/integration/memory.
+ * The registry on one thread: handles, generations, retirement, caps, chunks, and a model. What
+ * several threads do to it is in tests/integration/memory.
  */
 #include "sdk/memory/registry.h"
 #include "sdk/platform/check.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, ends and pins of one slot, step by step on one thread, with a second one where it matters. */
+/* Locks, ends and pins of one slot, step by step on one thread, with a second one where it matters.
+ * */
 #include "sdk/memory/box.h"
 #include "sdk/memory/registry.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread blocks: numbers, recycling, parts, the passes of a thread's end, and the child of a fork. */
+/* Thread blocks: numbers, recycling, parts, the passes of a thread's end, and the child of a fork.
+ * */
 #include "sdk/memory/registry.h"
 #include "sdk/memory/thread_block.h"
 

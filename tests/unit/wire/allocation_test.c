@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing allocates nothing once the scratch is warm, whatever way a value takes through the writer. */
+/*
+ * Writing allocates nothing once the scratch is warm, whatever way a value takes through the
+ * writer.
+ */
 #include "sdk/wire/wire.h"
 #include "tests/support/malloc_count.h"
 #include "tests/support/spt.h"

@@ -47,8 +47,8 @@ typedef struct spt_span_input {
 void spt_random_span(spt_generator *generator, spt_span_input *out);
 
 /*
- * The whole record, SP_WIRE_SCOPE_RECORDS included, made by the functions under test; NULL on failure
- * or when the size announced is not the size written. free() it.
+ * The whole record, SP_WIRE_SCOPE_RECORDS included, made by the functions under test; NULL on
+ * failure or when the size announced is not the size written. free() it.
  */
 uint8_t *spt_span_bytes(const spt_span_input *input, const sp_wire_limits *limits,
                         sp_scratch *scratch, size_t *out_len);

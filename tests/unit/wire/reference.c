@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model is written for being plainly right: it shares no code and no method with the library. */
+/*
+ * The model is written for being plainly right: it shares no code and no method with the
+ * library.
+ */
 #include "tests/unit/wire/reference.h"
 
 #include <inttypes.h>

@@ -24,7 +24,10 @@ typedef Opentelemetry__Proto__Logs__V1__LogRecord spt_pb_log;
 /* The text as the model repairs and cuts it, from malloc. */
 spool_str spt_model_text(spool_str text, uint32_t max_chars);
 
-/* The message inside one field that was written: checks the key and that the length fits exactly. */
+/*
+ * The message inside one field that was written: checks the key and that the length fits
+ * exactly.
+ */
 bool spt_unwrap(const uint8_t *bytes, size_t len, uint32_t key, sp_wire_piece *out_message);
 
 /* ---- the caller's side against what protobuf-c decoded ---- */

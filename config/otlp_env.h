@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An OTLP exporter from what code says and the environment. */
+#ifndef SPOOL_CONFIG_OTLP_ENV_H
+#define SPOOL_CONFIG_OTLP_ENV_H
+
+#include <spool/sdk/otlp.h>
+
+/* What code says for both signals; NULL: the environment, then the default. */
+typedef struct sp_otlp_settings {
+    const char *endpoint; /* the base: v1/traces or v1/logs is appended */
+    const char *headers;
+} sp_otlp_settings;
+
+spool_status sp_otlp_create(uint32_t signal, const sp_otlp_settings *code, bool use_env,
+                            spool_exporter *out_exporter);
+
+#endif /* SPOOL_CONFIG_OTLP_ENV_H */
