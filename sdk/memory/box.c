@@ -2,13 +2,13 @@
 /*
  * Extension boxes.
  *
- * Owners: the table of types belongs to whoever holds `lock` for writing; entries below `type_count`
- * and layouts are constant and read by anybody. A set belongs to the holder of its slot (or thread);
- * it has no lock.
+ * Owners: the table of types belongs to whoever holds `lock` for writing; entries below
+ * `type_count` and layouts are constant and read by anybody. A set belongs to the holder of its
+ * slot (or thread); it has no lock.
  *
- * A value's life: made (zeroed, live) - reset at each span's end (dead, but held) - live again - ... -
- * destroyed once. A type without `reset` is destroyed at each end instead, and zeroed. The live bit
- * falls before either runs: whatever happens in there, it does not run twice.
+ * A value's life: made (zeroed, live) - reset at each span's end (dead, but held) - live again -
+ * ... - destroyed once. A type without `reset` is destroyed at each end instead, and zeroed. The
+ * live bit falls before either runs: whatever happens in there, it does not run twice.
  */
 #include "sdk/memory/box_set.h"
 

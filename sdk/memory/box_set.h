@@ -2,8 +2,8 @@
 /*
  * The inside of a box set, for the registry, which lays sets out inline. Private to sdk/memory.
  *
- * The boxes of types that were registered before the set was made, and are small, are inline at offsets
- * that the layout fixes; all others are allocated once each and kept.
+ * The boxes of types that were registered before the set was made, and are small, are inline at
+ * offsets that the layout fixes; all others are allocated once each and kept.
  */
 #ifndef SPOOL_SDK_MEMORY_BOX_SET_H
 #define SPOOL_SDK_MEMORY_BOX_SET_H

@@ -3,9 +3,9 @@
  * The rare half of the index allocator: set-up and remote frees.
  *
  * A remote freer sets the index's bit, then, if its word was empty, the word's bit in the remote
- * summary. The owner takes the summary first and the words after: a bit that is set once the owner has
- * taken the word finds the word empty and sets the summary again, and one that is set before is taken
- * with the word. So no bit is ever left without a summary bit that is set or about to be set.
+ * summary. The owner takes the summary first and the words after: a bit that is set once the owner
+ * has taken the word finds the word empty and sets the summary again, and one that is set before is
+ * taken with the word. So no bit is ever left without a summary bit that is set or about to be set.
  */
 #include "sdk/memory/index_alloc.h"
 
@@ -49,8 +49,9 @@ bool sp_index_alloc_free_remote(sp_index_alloc *alloc, uint32_t index, bool *out
         return false;
     }
     if (before == 0) {
-        /* Release: the word's bit is there when the summary says so; acquire: the owner is done with
-         * the last merge, should this be the first to tell it of another; partner: the exchange. */
+        /* Release: the word's bit is there when the summary says so; acquire: the owner is done
+         * with the last merge, should this be the first to tell it of another; partner: the
+         * exchange. */
         uint64_t summary = sp_or_acq_rel(&alloc->remote_summary, UINT64_C(1) << (index / 64));
         *out_first = summary == 0;
     }
@@ -59,8 +60,8 @@ bool sp_index_alloc_free_remote(sp_index_alloc *alloc, uint32_t index, bool *out
 
 uint32_t sp_index_alloc_merge(sp_index_alloc *alloc) {
     uint32_t merged = 0;
-    /* Acquire, both exchanges: what the freers did; release: what the caller did before, for the next
-     * first freer; partners: the two or-operations above. */
+    /* Acquire, both exchanges: what the freers did; release: what the caller did before, for the
+     * next first freer; partners: the two or-operations above. */
     uint64_t summary = sp_exchange_acq_rel(&alloc->remote_summary, 0);
     while (summary != 0) {
         uint32_t w = (uint32_t)__builtin_ctzll(summary);

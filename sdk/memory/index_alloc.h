@@ -6,9 +6,9 @@
  * Owner: one thread at a time takes, frees and merges. Other threads free through a second bitmap
  * (sp_index_alloc_free_remote), which the owner merges word by word when it runs dry.
  *
- * Indices are handed out in rising order inside one word of 64 and round again, and only when the word
- * is empty does it go on to another: the 64 things that the indices name stay in the cache, yet each
- * comes back 64 times later than from a stack.
+ * Indices are handed out in rising order inside one word of 64 and round again, and only when the
+ * word is empty does it go on to another: the 64 things that the indices name stay in the cache,
+ * yet each comes back 64 times later than from a stack.
  */
 #ifndef SPOOL_SDK_MEMORY_INDEX_ALLOC_H
 #define SPOOL_SDK_MEMORY_INDEX_ALLOC_H
@@ -44,13 +44,13 @@ bool sp_index_alloc_init(sp_index_alloc *alloc, uint32_t length);
 
 /*
  * Frees an index from a thread that is not the owner. False: not an index, or freed remotely before
- * (what the owner freed itself is found at the merge). *out_first: there was nothing to merge before,
- * so that the freer should tell the owner.
+ * (what the owner freed itself is found at the merge). *out_first: there was nothing to merge
+ * before, so that the freer should tell the owner.
  */
 bool sp_index_alloc_free_remote(sp_index_alloc *alloc, uint32_t index, bool *out_first);
 
-/* Takes remote frees over; returns how many words had some. Indices that were free already are counted
- * in double_frees. */
+/* Takes remote frees over; returns how many words had some. Indices that were free already are
+ * counted in double_frees. */
 uint32_t sp_index_alloc_merge(sp_index_alloc *alloc);
 
 /* The two levels and the count agree, and no surplus bit is set. For tests and expensive checks. */

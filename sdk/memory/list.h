@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intrusive doubly linked lists: the links live in the nodes, a list is two references. One macro
- * family makes both kinds: nodes linked by pointer, and nodes of a store linked by 32-bit index (half
- * the memory, and the store may be moved or shared).
+ * family makes both kinds: nodes linked by pointer, and nodes of a store linked by 32-bit index
+ * (half the memory, and the store may be moved or shared).
  *
  *     typedef struct job { int work; SP_LIST_LINK(struct job) link; } job;
  *     SP_LIST_POINTERS(job_list, job, link);
@@ -15,14 +15,14 @@
  *     seat_list_init(&list);
  *     seat_list_push_back(&list, hall, 7);
  *
- * Every function takes the store (for pointers: NULL) and is O(1). The list neither owns nor counts its
- * nodes.
+ * Every function takes the store (for pointers: NULL) and is O(1). The list neither owns nor counts
+ * its nodes.
  *
- * `remove` of a node that is in no list is a no-op that returns false, also when the list it was in has
- * been cleared: neighbours are asked before they are written. A node that was never in a list must have
- * been initialised (`init_node`; zeroed is enough for pointers). With SP_CHECKS >= 1 each node carries
- * the list it is in, to catch a push of a member and a removal from the wrong list; to keep that tag,
- * splice and clear then walk the nodes.
+ * `remove` of a node that is in no list is a no-op that returns false, also when the list it was in
+ * has been cleared: neighbours are asked before they are written. A node that was never in a list
+ * must have been initialised (`init_node`; zeroed is enough for pointers). With SP_CHECKS >= 1 each
+ * node carries the list it is in, to catch a push of a member and a removal from the wrong list; to
+ * keep that tag, splice and clear then walk the nodes.
  *
  * Iteration tolerates the removal of the current node:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pages from the kernel. LeakSanitizer follows no pointer out of a mapping unless it is told to; the
- * library keeps heap pointers in its mappings, so each is announced to it.
+ * Pages from the kernel. LeakSanitizer follows no pointer out of a mapping unless it is told to;
+ * the library keeps heap pointers in its mappings, so each is announced to it.
  */
 #include "sdk/memory/pages.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory straight from the kernel, zeroed, in whole pages: for what must never move, is never given to
- * free(), or goes back at once. errno is left as it was. Threads: any.
+ * Memory straight from the kernel, zeroed, in whole pages: for what must never move, is never given
+ * to free(), or goes back at once. errno is left as it was. Threads: any.
  */
 #ifndef SPOOL_SDK_MEMORY_PAGES_H
 #define SPOOL_SDK_MEMORY_PAGES_H

@@ -3,10 +3,10 @@
  * The registry: taking slots and giving them back. See registry.h for the slot word, its states and
  * owners, shard.h for where slots come from, slot_lock.c for everything that happens to a live one.
  *
- * Giving back: the releaser makes the word ENDED with no locker, so that nobody can lock or newly pin;
- * runs the reclaim function and the resets of boxes, which may be foreign code; then makes the word FREE
- * with the next generation and sets the slot's bit, in that order: whoever takes the slot finds the
- * word free. A word that was never used is zero: generation 0, which no handle has.
+ * Giving back: the releaser makes the word ENDED with no locker, so that nobody can lock or newly
+ * pin; runs the reclaim function and the resets of boxes, which may be foreign code; then makes the
+ * word FREE with the next generation and sets the slot's bit, in that order: whoever takes the slot
+ * finds the word free. A word that was never used is zero: generation 0, which no handle has.
  */
 #include "sdk/memory/registry.h"
 
@@ -146,7 +146,8 @@ static void give_up(sp_thread_block *thread, sp_slot *slot) {
     if (SP_UNLIKELY(retired)) {
         retire_slot(slot);
     } else {
-        /* Release: the old tenant's use of the slot; partner: the acquire on `pins` in slot_lock.c. */
+        /* Release: the old tenant's use of the slot; partner: the acquire on `pins` in slot_lock.c.
+         * */
         sp_store_release(&slot->word, word_of(generation + (UINT64_C(1) << 32), SP_SLOT_FREE));
     }
     if (SP_UNLIKELY((word & SP_WORD_PINNED) != 0)) {
@@ -168,7 +169,8 @@ void sp_registry_release(sp_thread_block *thread, sp_slot *slot) {
         return;
     }
     word = word_of(word & (SP_WORD_GENERATION | SP_WORD_PINNED), SP_SLOT_ENDED);
-    /* Release: the span's last state, for who holds a pin; partner: the acquire in sp_slot_pin(). */
+    /* Release: the span's last state, for who holds a pin; partner: the acquire in sp_slot_pin().
+     * */
     sp_store_release(&slot->word, word);
     if (SP_UNLIKELY((word & SP_WORD_PINNED) != 0)) {
         /* Acquire: what unpinned threads did; release: see sp_slot_unpin(), the partner of both. */
@@ -209,16 +211,7 @@ sp_box_set **sp_slot_boxes(sp_slot *slot) {
 /* ---- looking at ---- */
 
 sp_slot *sp_registry_slot(spool_span handle) {
-    uint32_t self = (uint32_t)handle.bits;
-    sp_shard *shard = sp_shard_at(sp_self_shard(self));
-    if (SP_UNLIKELY(shard == NULL)) {
-        return NULL;
-    }
-    sp_chunk *chunk = sp_shard_chunk(shard, self);
-    if (SP_UNLIKELY(chunk == NULL || sp_self_slot(self) >= chunk->indices.length)) {
-        return NULL;
-    }
-    return &chunk->slots[sp_self_slot(self)];
+    return sp_handle_slot(handle);
 }
 
 static size_t count_live_in(const sp_chunk *chunk, uint16_t sdk, uint32_t sdk_epoch) {

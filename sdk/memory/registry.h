@@ -14,16 +14,17 @@
  *     STARTING -> LIVE or LIGHT (sp_slot_publish, release: publishes header and body)
  *     LIVE -> ENDING (sp_slot_begin_end, locker = the ender: it alone may still lock)
  *     ENDING -> ENDED (sp_slot_freeze: nobody may lock any more)
- *     LIVE, LIGHT, ENDING, ENDED -> FREE with generation + 1 (sp_registry_release); pinned slots are
- *     parked in ENDED and freed by the last unpin.
+ *     STARTING, ENDING, ENDED -> FREE with generation + 1 (sp_registry_release); pinned slots are
+ *     parked in ENDED and freed by the last unpin; LIGHT -> STARTING before (sp_slot_take_light)
  *
  * Owners: a free slot belongs to its shard's owner thread; a live one to whoever holds its lock; an
  * ENDING or ENDED one to its ender, who stays in the locker field and alone may change the word.
  *
- * Pins: `pins` counts them, with SP_PINS_CLOSED on top once the slot was released. The bit `pinned` says
- * that the count matters: it is set by the first pin, together with the count, while the word can still
- * be changed (by anybody while LIVE or LIGHT, by the ender after that) and stays until the slot is free.
- * Without it a release never looks at the count, which keeps it free of a second read-modify-write.
+ * Pins: `pins` counts them, with SP_PINS_CLOSED on top once the slot was released. The bit `pinned`
+ * says that the count matters: it is set by the first pin, together with the count, while the word
+ * can still be changed (by anybody while LIVE or LIGHT, by the ender after that) and stays until
+ * the slot is free. Without it a release never looks at the count, which keeps it free of a second
+ * read-modify-write.
  */
 #ifndef SPOOL_SDK_MEMORY_REGISTRY_H
 #define SPOOL_SDK_MEMORY_REGISTRY_H
@@ -116,9 +117,9 @@ static inline unsigned sp_slot_state(const sp_slot *slot) {
 }
 
 /*
- * Locks a LIVE slot, or an ENDING one whose ender is the caller. NULL: stale, light, frozen, locked by
- * the caller already, or given up after 2 s behind a dead or stuck locker (counted). Waiting: pause,
- * then yield, then short sleeps.
+ * Locks a LIVE slot, or an ENDING one whose ender is the caller. NULL: stale, light, frozen, locked
+ * by the caller already, or given up after 2 s behind a dead or stuck locker (counted). Waiting:
+ * pause, then yield, then short sleeps.
  */
 sp_slot *sp_slot_lock(sp_thread_block *thread, spool_span handle);
 static inline void sp_slot_unlock(sp_slot *slot) {
@@ -145,15 +146,16 @@ static inline void sp_slot_freeze(sp_slot *slot) {
 /* LIGHT -> STARTING if the handle is that light slot's, so that one of several enders frees it. */
 sp_slot *sp_slot_take_light(sp_thread_block *thread, spool_span handle);
 /*
- * Gives a slot back that the caller took (STARTING, ENDING, ENDED): the reclaim function runs, boxes are
- * reset, the generation rises, the slot returns to its shard, now or with the last unpin. Any other
- * state is a caller's mistake and changes nothing.
+ * Gives a slot back that the caller took (STARTING, ENDING, ENDED): the reclaim function runs,
+ * boxes are reset, the generation rises, the slot returns to its shard, now or with the last unpin.
+ * Any other state is a caller's mistake and changes nothing.
  */
 void sp_registry_release(sp_thread_block *thread, sp_slot *slot);
 
 /*
- * Writes the fields of a STARTING slot that sp_slot_read() copies, in a way that a reader with a stale
- * handle may overlap. Code that assigns the fields one by one relies on the same in practice, not in C.
+ * Writes the fields of a STARTING slot that sp_slot_read() copies, in a way that a reader with a
+ * stale handle may overlap. Code that assigns the fields one by one relies on the same in practice,
+ * not in C.
  */
 void sp_slot_describe(sp_slot *slot, const struct spool_span_context *context, uint16_t sdk,
                       uint32_t sdk_epoch, struct sp_trace_state *trace_state);
@@ -180,9 +182,9 @@ void sp_slot_unpin(sp_thread_block *thread, sp_slot *slot);
 void sp_registry_reclaims_with(void (*reclaim)(sp_thread_block *thread, sp_slot *slot));
 
 /*
- * Spill memory of at least `size` bytes, 16-byte aligned, not zeroed: pooled in SP_SPILL_SMALL_BYTES and
- * _LARGE_BYTES, from the heap above. NULL: cap, or no memory. The release, on any thread, names the size
- * that was asked for.
+ * Spill memory of at least `size` bytes, 16-byte aligned, not zeroed: pooled in
+ * SP_SPILL_SMALL_BYTES and _LARGE_BYTES, from the heap above. NULL: cap, or no memory. The release,
+ * on any thread, names the size that was asked for.
  */
 void *sp_spill_acquire(sp_thread_block *thread, size_t size);
 void sp_spill_release(sp_thread_block *thread, void *spill, size_t size);
@@ -191,13 +193,14 @@ void sp_spill_release(sp_thread_block *thread, void *spill, size_t size);
 size_t sp_registry_count_live(uint16_t sdk, uint32_t sdk_epoch);
 
 /*
- * Caps of the process: slots with a body alive at once (default: none; each thread keeps a few credits
- * of it, at most a 32nd), and bytes of bodies and pooled spills (default 256 MiB; a quarter of it for
- * the headers of slots without). Lowering a cap takes nothing back.
+ * Caps of the process: slots with a body alive at once (default: none; each thread keeps a few
+ * credits of it, at most a 32nd), and bytes of bodies and pooled spills (default 256 MiB; a quarter
+ * of it for the headers of slots without). Lowering a cap takes nothing back.
  */
 void sp_registry_set_caps(uint64_t live_spans, uint64_t body_bytes);
 
-/* Fast paths that tests ask about: how often each was taken, process-wide, approximate while running. */
+/* Fast paths that tests ask about: how often each was taken, process-wide, approximate while
+ * running. */
 typedef struct sp_registry_counters {
     uint64_t local_acquires; /* from the owner's bitmap, no shared write */
     uint64_t remote_frees;   /* a slot freed by a thread that does not own its shard */

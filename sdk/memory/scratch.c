@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scratch memory. Chunks form a chain from the oldest to the newest; `chunk` is where the bump pointer
- * is. Chunks above it are empty and kept for the next need, up to KEPT_BYTES in all.
+ * Scratch memory. Chunks form a chain from the oldest to the newest; `chunk` is where the bump
+ * pointer is. Chunks above it are empty and kept for the next need, up to KEPT_BYTES in all.
  */
 #include "sdk/memory/scratch.h"
 

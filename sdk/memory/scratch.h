@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scratch: a thread's stack of temporary memory. Allocation bumps a pointer; a mark is taken before and
- * released after, in stack order, so that hooks that come in between keep their own. The first chunk
- * stays with the thread; larger needs get chunks that are kept for reuse up to 64 KiB.
+ * Scratch: a thread's stack of temporary memory. Allocation bumps a pointer; a mark is taken before
+ * and released after, in stack order, so that hooks that come in between keep their own. The first
+ * chunk stays with the thread; larger needs get chunks that are kept for reuse up to 64 KiB.
  */
 #ifndef SPOOL_SDK_MEMORY_SCRATCH_H
 #define SPOOL_SDK_MEMORY_SCRATCH_H

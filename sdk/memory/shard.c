@@ -2,8 +2,8 @@
 /*
  * Shards and their chunks: making, refilling, handing over. See shard.h for owners and states.
  *
- * `lock` guards the table of shards and the list of orphans; `shared_lock` makes its holder the owner
- * of the shared shard. Order: `lock`, `shared_lock`.
+ * `lock` guards the table of shards and the list of orphans; `shared_lock` makes its holder the
+ * owner of the shared shard. Order: `lock`, `shared_lock`.
  */
 #include "sdk/memory/shard.h"
 
@@ -15,13 +15,14 @@
 SP_LIST_POINTERS(orphan_list, sp_shard, link);
 
 enum { MAX_CREDIT_BATCH = 32, LIGHT_SHARE = 4 };
-/* Bodies of wholly free chunks that a shard keeps, so that a swing in load does not cost page faults. */
+/* Bodies of wholly free chunks that a shard keeps, so that a swing in load does not cost page
+ * faults. */
 #define IDLE_BYTES (UINT64_C(4) << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static _Atomic(sp_shard *) table[SP_SHARDS];
+_Atomic(sp_shard *) sp_shard_table[SP_SHARDS];
 static uint32_t shard_count; /* of threads; the shared one is at the end of the table */
 static uint32_t shard_limit = SP_SHARDS - 1;
 static orphan_list orphans;
@@ -82,19 +83,16 @@ bool sp_cap_take_credits(sp_shard *shard) {
     return true;
 }
 
-void sp_cap_give_credit(sp_thread_block *thread) {
-    sp_shard *shard = thread != NULL ? thread->shard : NULL;
+void sp_cap_give_credits(sp_shard *shard) {
     if (shard == NULL || shard->shared) {
         (void)sp_add_relaxed(&credits_left, 1);
         return;
     }
-    shard->credits++;
-    if (SP_UNLIKELY(shard->credits > shard->credit_limit)) {
-        uint32_t kept = shard->credit_limit / 2;
-        (void)sp_add_relaxed(&credits_left, (int64_t)(shard->credits - kept));
-        shard->credits = kept;
-        shard->credit_limit = 2 * credit_batch();
-    }
+    uint32_t kept = credit_batch();
+    kept = kept < shard->credits ? kept : shard->credits;
+    (void)sp_add_relaxed(&credits_left, (int64_t)(shard->credits - kept));
+    shard->credits = kept;
+    shard->credit_limit = 2 * credit_batch();
 }
 
 void sp_registry_set_caps(uint64_t live_spans, uint64_t body_bytes) {
@@ -238,7 +236,8 @@ void sp_pool_offer(sp_shard *shard, sp_chunk *chunk) {
     if (!chunk->listed) {
         list_chunk(pool, chunk);
     }
-    /* Acquire: the end of the retired slots' last tenants; partner: the release in retire_slot(). */
+    /* Acquire: the end of the retired slots' last tenants; partner: the release in retire_slot().
+     * */
     uint32_t gone = sp_load_acquire(&chunk->retired);
     if (!chunk->with_body || shard->shared ||
         chunk->indices.free_count + gone != chunk->indices.length) {
@@ -325,11 +324,6 @@ sp_chunk *sp_pool_refill(sp_shard *shard, bool with_body) {
 
 /* ---- shards ---- */
 
-sp_shard *sp_shard_at(uint32_t number) {
-    /* Acquire: the shard; partner: the release in make_shard(). */
-    return number < SP_SHARDS ? sp_load_acquire(&table[number]) : NULL;
-}
-
 /* Under `lock`. */
 static sp_shard *make_shard(uint32_t number, bool shared) {
     sp_shard *shard = sp_pages_map(sizeof *shard);
@@ -337,7 +331,7 @@ static sp_shard *make_shard(uint32_t number, bool shared) {
         shard->id = number;
         shard->shared = shared;
         /* Release: publishes the shard; partner: the acquire in sp_shard_at(). */
-        sp_store_release(&table[number], shard);
+        sp_store_release(&sp_shard_table[number], shard);
     }
     return shard;
 }
@@ -356,7 +350,7 @@ static sp_shard *adopt_or_make(void) {
         }
         return shard;
     }
-    shard = sp_load_relaxed(&table[SP_SHARDS - 1]);
+    shard = sp_load_relaxed(&sp_shard_table[SP_SHARDS - 1]);
     return shard != NULL ? shard : make_shard(SP_SHARDS - 1, true);
 }
 

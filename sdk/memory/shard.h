@@ -2,26 +2,26 @@
 /*
  * Shards: a thread's share of the registry. Private to sdk/memory.
  *
- * A shard has two pools of slots (headers alone; headers with bodies) in chunks of 64 to 4,096, and two
- * pools of spill memory. Owner: one thread; the shared shard, which is used once the table is full, by
- * whoever holds its lock. What is not the owner's is on cache lines of its own: threads that free a
- * slot of another's shard set a bit in the chunk and, if it is the chunk's first, push the chunk on the
- * shard's stack `returned`. The stack is only ever pushed to or taken whole, so it has no ABA problem.
+ * A shard has two pools of slots (headers alone; headers with bodies) in chunks of 64 to 4,096, and
+ * two pools of spill memory. Owner: one thread; the shared shard, which is used once the table is
+ * full, by whoever holds its lock. What is not the owner's is on cache lines of its own: threads
+ * that free a slot of another's shard set a bit in the chunk and, if it is the chunk's first, push
+ * the chunk on the shard's stack `returned`. The stack is only ever pushed to or taken whole, so it
+ * has no ABA problem.
  *
- * States: OWNED, ORPHANED (in the list of orphans, with its live slots; the next new thread adopts it
- * whole), LOST (its thread did not come along in a fork; never touched again but for remote frees).
- * Closing: none, shards and headers stay for the life of the process.
+ * States: OWNED, ORPHANED (in the list of orphans, with its live slots; the next new thread adopts
+ * it whole), LOST (its thread did not come along in a fork; never touched again but for remote
+ * frees). Closing: none, shards and headers stay for the life of the process.
  */
 #ifndef SPOOL_SDK_MEMORY_SHARD_H
 #define SPOOL_SDK_MEMORY_SHARD_H
 
+#include "sdk/memory/box_set.h"
 #include "sdk/memory/index_alloc.h"
 #include "sdk/memory/list.h"
 #include "sdk/memory/registry.h"
 #include "sdk/memory/slab.h"
 #include "sdk/memory/thread_block.h"
-
-#include "sdk/memory/box_set.h"
 
 enum {
     SP_SHARDS = 1 << SP_HANDLE_SHARD_BITS,
@@ -29,7 +29,8 @@ enum {
     SP_SPILL_CLASSES = 2
 };
 
-/* A body with what belongs to it; a chunk's stride is this plus the inline boxes, in cache lines. */
+/* A body with what belongs to it; a chunk's stride is this plus the inline boxes, in cache lines.
+ * */
 typedef struct sp_body_block {
     sp_box_set *boxes; /* NULL or &set: never used or used; beside the body's first bytes */
     uint64_t reserved;
@@ -125,8 +126,13 @@ typedef struct sp_shard_totals {
 extern sp_shard_totals sp_totals;
 
 /* The table: a shard by number, NULL when there is none. Threads: any. */
-sp_shard *sp_shard_at(uint32_t number);
-/* A shard for the thread: an orphan, a new one, or the shared one, in thread->shard. NULL: no memory. */
+extern _Atomic(sp_shard *) sp_shard_table[SP_SHARDS] __attribute__((visibility("hidden")));
+static inline sp_shard *sp_shard_at(uint32_t number) {
+    /* Acquire: the shard; partner: the release in make_shard(). */
+    return sp_load_acquire(&sp_shard_table[number & (SP_SHARDS - 1)]);
+}
+/* A shard for the thread: an orphan, a new one, or the shared one, in thread->shard. NULL: no
+ * memory. */
 SP_COLD sp_shard *sp_shard_attach(sp_thread_block *thread);
 /* The thread ends: its shard becomes an orphan. */
 void sp_shard_hand_over(sp_thread_block *thread);
@@ -139,8 +145,9 @@ bool sp_shard_has_orphans(void);
 /* Makes pool->current a chunk with a free slot. NULL: cap, index space, or no memory. */
 SP_COLD sp_chunk *sp_pool_refill(sp_shard *shard, bool with_body);
 /*
- * The owner's half of a free, when the chunk was not handing out. It may give the bodies of a wholly
- * free chunk back to the kernel, which destroys their boxes: foreign code, unless the shard is shared.
+ * The owner's half of a free, when the chunk was not handing out. It may give the bodies of a
+ * wholly free chunk back to the kernel, which destroys their boxes: foreign code, unless the shard
+ * is shared.
  */
 void sp_pool_offer(sp_shard *shard, sp_chunk *chunk);
 /* The other half, from any thread. */
@@ -151,8 +158,8 @@ bool sp_cap_take_bytes(uint64_t bytes);
 void sp_cap_give_bytes(uint64_t bytes);
 /* Credits of the cap on live bodies. */
 SP_COLD bool sp_cap_take_credits(sp_shard *shard);
-/* One credit back: to the thread's shard, or to everybody. */
-void sp_cap_give_credit(sp_thread_block *thread);
+/* Credits back to everybody: what a shard has too many, or one of a thread without a shard. */
+SP_COLD void sp_cap_give_credits(sp_shard *shard);
 
 void sp_shard_before_fork(void);
 void sp_shard_after_fork(void);
@@ -170,6 +177,25 @@ static inline uint32_t sp_self_slot(uint32_t self) {
 static inline sp_chunk *sp_shard_chunk(sp_shard *shard, uint32_t self) {
     /* Acquire: the chunk's constants; partner: the release that published it. */
     return sp_load_acquire(&shard->chunks[sp_self_chunk(self)]);
+}
+
+/* The slot that a handle names, whatever state it is in; NULL when there never was one. */
+static inline sp_slot *sp_handle_slot(spool_span handle) {
+    uint32_t self = (uint32_t)handle.bits;
+    sp_shard *shard = sp_shard_at(sp_self_shard(self));
+    sp_chunk *chunk = SP_LIKELY(shard != NULL) ? sp_shard_chunk(shard, self) : NULL;
+    if (SP_UNLIKELY(chunk == NULL || sp_self_slot(self) >= chunk->indices.length)) {
+        return NULL;
+    }
+    return &chunk->slots[sp_self_slot(self)];
+}
+
+/* One credit back, to the thread's shard if it has one. */
+static inline void sp_cap_give_credit(sp_thread_block *thread) {
+    sp_shard *shard = thread->shard;
+    if (SP_UNLIKELY(shard == NULL || shard->shared || ++shard->credits > shard->credit_limit)) {
+        sp_cap_give_credits(shard);
+    }
 }
 
 /* Does the thread own that shard alone? Then it may free into it without asking. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slab. Chunks are mapped one by one; the table of them has its full length from the start, so that
- * a reader on another thread never sees it move.
+ * The slab. Chunks are mapped one by one; the table of them has its full length from the start, so
+ * that a reader on another thread never sees it move.
  */
 #include "sdk/memory/slab.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slab: nodes of one size by index, in chunks of 64 slots, doubling up to 4,096. An address is stable
- * from take to free and, since chunks stay until the slab is finished, readable beyond.
+ * A slab: nodes of one size by index, in chunks of 64 slots, doubling up to 4,096. An address is
+ * stable from take to free and, since chunks stay until the slab is finished, readable beyond.
  *
  * One thread at a time takes and frees; sp_slab_at() may run on any thread meanwhile. A cap is the
  * caller's policy: the slab itself holds SP_SLAB_MAX nodes at most.

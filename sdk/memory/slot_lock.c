@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to a live slot: locking, ending, pinning, reading. All of it starts from a handle that
- * may be stale, and hangs on the slot word (see registry.h).
+ * What happens to a live slot: locking, ending, pinning, reading. All of it starts from a handle
+ * that may be stale, and hangs on the slot word (see registry.h).
  *
- * Locking is one compare-and-swap that checks generation, state and lock at once. In LIVE anybody may
- * try; ENDING and ENDED words are changed by the ender alone, with plain stores.
+ * Locking is one compare-and-swap that checks generation, state and lock at once. In LIVE anybody
+ * may try; ENDING and ENDED words are changed by the ender alone, with plain stores.
  *
- * Pinning: count first (refused once the count is closed at zero), then look at the word. A word of the
- * right generation that says `pinned` means that the release will look at the count, or has looked
- * while this pin was in it. Otherwise the bit must be set, which is possible in LIVE and LIGHT by
- * compare-and-swap - it fails if the slot was taken meanwhile - and for the holder of the word. Whatever
- * is found wrong, the count is taken back, which may make this the last unpin of another's slot.
- * A count that a stale handle left in passing does no harm to a later tenant: it keeps the slot a
- * moment longer at most.
+ * Pinning: count first (refused once the count is closed at zero), then look at the word. A word of
+ * the right generation that says `pinned` means that the release will look at the count, or has
+ * looked while this pin was in it. Otherwise the bit must be set, which is possible in LIVE and
+ * LIGHT by compare-and-swap - it fails if the slot was taken meanwhile - and for the holder of the
+ * word. Whatever is found wrong, the count is taken back, which may make this the last unpin of
+ * another's slot. A count that a stale handle left in passing does no harm to a later tenant: it
+ * keeps the slot a moment longer at most.
  */
 #include "sdk/memory/registry.h"
 
 #include "sdk/memory/shard.h"
-#include "sdk/platform/check.h"
 #include "sdk/platform/clock.h"
+
+#include <spool/sdk/provider.h>
 
 #include <errno.h>
 #include <sched.h>
-#include <spool/sdk/provider.h>
 #include <string.h>
 #include <time.h>
 
@@ -123,7 +123,7 @@ static inline bool claim(sp_slot *slot, spool_span handle, uint32_t me, unsigned
 }
 
 sp_slot *sp_slot_lock(sp_thread_block *thread, spool_span handle) {
-    sp_slot *slot = sp_registry_slot(handle);
+    sp_slot *slot = sp_handle_slot(handle);
     if (SP_UNLIKELY(slot == NULL || thread == NULL)) {
         return NULL;
     }
@@ -141,7 +141,7 @@ sp_slot *sp_slot_lock(sp_thread_block *thread, spool_span handle) {
 }
 
 sp_slot *sp_slot_begin_end(sp_thread_block *thread, spool_span handle) {
-    sp_slot *slot = sp_registry_slot(handle);
+    sp_slot *slot = sp_handle_slot(handle);
     if (SP_UNLIKELY(slot == NULL || thread == NULL)) {
         return NULL;
     }
@@ -157,7 +157,7 @@ void sp_slot_adopt(sp_thread_block *thread, sp_slot *slot) {
 }
 
 sp_slot *sp_slot_take_light(sp_thread_block *thread, spool_span handle) {
-    sp_slot *slot = sp_registry_slot(handle);
+    sp_slot *slot = sp_handle_slot(handle);
     if (SP_UNLIKELY(slot == NULL || thread == NULL)) {
         return NULL;
     }
@@ -223,7 +223,7 @@ static bool mark_pinned(sp_slot *slot, spool_span handle, uint32_t me) {
 
 sp_slot *sp_slot_pin(spool_span handle) {
     sp_thread_block *thread = sp_thread();
-    sp_slot *slot = sp_registry_slot(handle);
+    sp_slot *slot = sp_handle_slot(handle);
     if (thread == NULL || slot == NULL || !same_generation(sp_load_relaxed(&slot->word), handle) ||
         !add_pin(slot)) {
         return NULL;
@@ -238,8 +238,8 @@ sp_slot *sp_slot_pin(spool_span handle) {
 /* ---- reading and describing ---- */
 
 /*
- * The fields as 8-byte words. A reader with a stale handle may overlap with the next tenant's writes:
- * both are relaxed atomic accesses, and the reader throws away what it copied.
+ * The fields as 8-byte words. A reader with a stale handle may overlap with the next tenant's
+ * writes: both are relaxed atomic accesses, and the reader throws away what it copied.
  */
 typedef uint64_t __attribute__((may_alias)) field_word;
 
@@ -279,12 +279,12 @@ void sp_slot_describe(sp_slot *slot, const struct spool_span_context *context, u
 }
 
 /*
- * A seqlock on the generation. ThreadSanitizer is kept out: it does not know fences, and writers that
- * assign the fields one by one are harmless for the reason above.
+ * A seqlock on the generation. ThreadSanitizer is kept out: it does not know fences, and writers
+ * that assign the fields one by one are harmless for the reason above.
  */
 __attribute__((no_sanitize("thread"))) bool sp_slot_read(spool_span handle,
                                                          sp_slot_view *out_view) {
-    sp_slot *slot = sp_registry_slot(handle);
+    sp_slot *slot = sp_handle_slot(handle);
     if (slot == NULL) {
         return false;
     }
@@ -300,7 +300,8 @@ __attribute__((no_sanitize("thread"))) bool sp_slot_read(spool_span handle,
         words[i] = __atomic_load_n(&fields[i], __ATOMIC_RELAXED);
     }
     const void *trace_state = __atomic_load_n(&slot->trace_state, __ATOMIC_RELAXED);
-    /* Fields of a later tenant come with a later generation; partner: the fence in acquire_from(). */
+    /* Fields of a later tenant come with a later generation; partner: the fence in acquire_from().
+     * */
     sp_fence_acquire();
     if (!same_generation(sp_load_relaxed(&slot->word), handle)) {
         return false;

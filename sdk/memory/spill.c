@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spill memory: what of a span does not fit its body. Two classes of blocks in chunks of 64, at a
- * multiple of the chunk's size, so that a block's address tells its chunk; the chunk's first block is
- * its head. Owners and remote frees are as for slots (shard.h), with one word for the whole chunk.
+ * multiple of the chunk's size, so that a block's address tells its chunk; the chunk's first block
+ * is its head. Owners and remote frees are as for slots (shard.h), with one word for the whole
+ * chunk.
  *
  * Chunks stay with their shard and count towards the cap in bytes.
  */
@@ -125,8 +126,8 @@ void *sp_spill_acquire(sp_thread_block *thread, size_t size) {
 
 static SP_COLD void free_remote(sp_spill_chunk *chunk, unsigned class, uint64_t bit) {
     sp_shard *shard = chunk->shard;
-    /* Release: the freer is done with the block; acquire: the owner has read next_returned; partner:
-     * the exchange in merge_returned(). */
+    /* Release: the freer is done with the block; acquire: the owner has read next_returned;
+     * partner: the exchange in merge_returned(). */
     if (sp_or_acq_rel(&chunk->remote, bit) != 0) {
         return;
     }

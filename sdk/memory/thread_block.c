@@ -3,14 +3,16 @@
  * Thread blocks: making, finding, recycling them.
  *
  * Owners: the list of all blocks, the queue of free ones and the slab under them belong to whoever
- * holds `lock`; a LIVE block to its thread. A block keeps its number for ever, and the queue is first
- * in, first out, so a number comes back as late as can be: a locker that died must not look alive.
+ * holds `lock`; a LIVE block to its thread. A block keeps its number for ever, and the queue is
+ * first in, first out, so a number comes back as late as can be: a locker that died must not look
+ * alive.
  *
- * Closing: see end_thread(). The block ends in the last pass but one, so that a thread whose first use
- * is in a destructor of the first pass still gets there; one that comes later than that is never seen to
- * end, and its block stays LIVE. From then on a mark in the key says LATE.
+ * Closing: see end_thread(). The block ends in the last pass but one, so that a thread whose first
+ * use is in a destructor of the first pass still gets there; one that comes later than that is
+ * never seen to end, and its block stays LIVE. From then on a mark in the key says LATE.
  *
- * Lock order: `lock`, then the locks of the registry, then that of the box types (see fork handlers).
+ * Lock order: `lock`, then the locks of the registry, then that of the box types (see fork
+ * handlers).
  */
 #include "sdk/memory/thread_block.h"
 
@@ -30,6 +32,16 @@ enum { SERVED_PASSES = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 enum { SERVED_PASSES = _POSIX_THREAD_DESTRUCTOR_ITERATIONS - 1 };
 #endif
 enum { MAX_NUMBER = (1 << 20) - 1 };
+
+/* Nothing of ThreadSanitizer, not even the bookkeeping of calls that clang leaves in otherwise. */
+#if defined(__has_attribute)
+#if __has_attribute(disable_sanitizer_instrumentation)
+#define UNSANITIZED __attribute__((disable_sanitizer_instrumentation))
+#endif
+#endif
+#ifndef UNSANITIZED
+#define UNSANITIZED __attribute__((no_sanitize("thread")))
+#endif
 
 _Thread_local sp_thread_block *sp_thread_of SP_THREAD_TLS;
 
@@ -77,7 +89,7 @@ static void recycle(sp_thread_block *block) {
     pthread_mutex_unlock(&lock);
 }
 
-static void end_block(sp_thread_block *block) {
+static SP_NOINLINE void end_block(sp_thread_block *block) {
     end_parts(block);
     sp_shard_hand_over(block);
     sp_scratch_fini(&block->scratch);
@@ -89,7 +101,7 @@ static void end_block(sp_thread_block *block) {
  * The key's destructor. The mark is set again in each pass that follows, until there is none.
  * ThreadSanitizer's own destructor may have ended the thread before the last pass gets here.
  */
-__attribute__((no_sanitize("thread"))) static void end_thread(void *value) {
+UNSANITIZED static void end_thread(void *value) {
     if (value != &late_mark) {
         sp_thread_block *block = value;
         if (++block->exit_passes < SERVED_PASSES && pthread_setspecific(key, block) == 0) {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread block: everything that the library keeps for one thread, behind one pointer in TLS. The
- * block is mapped, not allocated, and recycled when its thread is gone.
+ * The thread block: everything that the library keeps for one thread, behind one pointer in TLS.
+ * The block is mapped, not allocated, and recycled when its thread is gone.
  *
- * Owner: its thread alone, but for the fields marked shared. States of a thread: NONE (pointer NULL),
- * LIVE, and LATE (its destructors have run: sp_thread() is NULL from then on and calls do without).
- * Closing: a pthread key's destructor re-arms itself through the destructor passes, then runs the
- * parts' fini functions in reverse order of their index, hands the shard over and recycles the block.
+ * Owner: its thread alone, but for the fields marked shared. States of a thread: NONE (pointer
+ * NULL), LIVE, and LATE (its destructors have run: sp_thread() is NULL from then on and calls do
+ * without). Closing: a pthread key's destructor re-arms itself through the destructor passes, then
+ * runs the parts' fini functions in reverse order of their index, hands the shard over and recycles
+ * the block.
  *
- * In the child of a fork the forking thread's block stays as it was; the blocks of the threads that the
- * child does not have are LOST for good: numbers and parts are kept, nothing of them is used again.
+ * In the child of a fork the forking thread's block stays as it was; the blocks of the threads that
+ * the child does not have are LOST for good: numbers and parts are kept, nothing of them is used
+ * again.
  */
 #ifndef SPOOL_SDK_MEMORY_THREAD_BLOCK_H
 #define SPOOL_SDK_MEMORY_THREAD_BLOCK_H
@@ -76,7 +78,8 @@ extern _Thread_local sp_thread_block *sp_thread_of SP_THREAD_TLS;
 /* Makes the calling thread's block; NULL without memory or when the thread is LATE. */
 SP_COLD sp_thread_block *sp_thread_make(void);
 
-/* The calling thread's block, made on first use; NULL as above: callers then do nothing, counted. */
+/* The calling thread's block, made on first use; NULL as above: callers then do nothing, counted.
+ * */
 static inline sp_thread_block *sp_thread(void) {
     sp_thread_block *block = sp_thread_of;
     return SP_LIKELY(block != NULL) ? block : sp_thread_make();
@@ -90,8 +93,8 @@ void sp_thread_part_ends_with(unsigned part, void (*fini)(sp_thread_block *block
     SP_SHARED("thread_part_ends_with");
 
 /*
- * Calls `visit` for every block, LIVE or not (one that is not has pins NULL), under the list's lock: no
- * block is made or recycled meanwhile. `visit` takes no lock.
+ * Calls `visit` for every block, LIVE or not (one that is not has pins NULL), under the list's
+ * lock: no block is made or recycled meanwhile. `visit` takes no lock.
  */
 void sp_thread_each(void (*visit)(sp_thread_block *block, void *arg), void *arg)
     SP_SHARED("thread_each");
