@@ -23,6 +23,8 @@
 
 /* How long a free waits for threads that are inside the subscriber before it leaves it unfreed. */
 enum { FREE_WAIT_MS = 2000 };
+/* Calls that are just passing through a processor get this long to leave, even with no timeout at all. */
+enum { LEAST_PIN_WAIT_MS = 20 };
 
 sp_subscriber_cell sp_default_subscriber;
 sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
@@ -30,7 +32,7 @@ sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
 uint32_t spool_callsite_epoch = 1;
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t closed_condition;
+static pthread_cond_t closed_condition; /* an SDK was closed, or its last user left */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static uint32_t last_epoch; /* under lifecycle */
 /* 1 once a default SDK was shut down and no other stands in its place. Relaxed: it only chooses a count. */
@@ -249,6 +251,28 @@ bool sp_sdk_is_alive(const spool_sdk *sdk, uint32_t epoch) {
 
 /* ---- flush and shutdown ---- */
 
+/*
+ * The SDK that a control call works on, the default one for NULL, kept from being freed until sdk_leave().
+ * NULL when there is none.
+ */
+static spool_sdk *sdk_enter(spool_sdk *sdk) {
+    pthread_mutex_lock(&lifecycle);
+    sdk = sdk ? sdk : sp_load_relaxed(&sp_default_subscriber);
+    if (sdk) {
+        sdk->users++;
+    }
+    pthread_mutex_unlock(&lifecycle);
+    return sdk;
+}
+
+static void sdk_leave(spool_sdk *sdk) {
+    pthread_mutex_lock(&lifecycle);
+    if (--sdk->users == 0) {
+        (void)pthread_cond_broadcast(&closed_condition);
+    }
+    pthread_mutex_unlock(&lifecycle);
+}
+
 /* Whether waiting here could wait for itself. */
 static bool would_block(void) {
     sp_thread_block *thread = sp_thread();
@@ -271,26 +295,31 @@ static void report_out(spool_report *report, const spool_report *sums) {
     }
 }
 
-spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
-    spool_report sums = SPOOL_REPORT_INIT;
-    sdk = sdk ? sdk : spool_sdk_default();
-    if (!sdk) {
-        report_out(report, &sums);
-        return SPOOL_OK;
-    }
-    if (would_block()) {
-        return SPOOL_ERR_WOULD_BLOCK;
-    }
+static spool_status flush(spool_sdk *sdk, uint64_t deadline_ns, spool_report *sums) {
     if (sp_load_acquire(&sdk->state) != SP_SDK_OPEN) {
         return SPOOL_ERR_SHUTDOWN;
     }
-    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
     spool_status status = SPOOL_OK;
     for (unsigned i = 0; i < sdk->processor_count; i++) {
         spool_processor_ops ops = ops_of(&sdk->processors[i]);
         if (ops.flush) {
-            status = worse(status, ops.flush(sdk->processors[i].self, deadline_ns, &sums));
+            status = worse(status, ops.flush(sdk->processors[i].self, deadline_ns, sums));
         }
+    }
+    return status;
+}
+
+spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    spool_report sums = SPOOL_REPORT_INIT;
+    if (would_block()) {
+        return SPOOL_ERR_WOULD_BLOCK;
+    }
+    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
+    spool_status status = SPOOL_OK;
+    sdk = sdk_enter(sdk);
+    if (sdk) {
+        status = flush(sdk, deadline_ns, &sums);
+        sdk_leave(sdk);
     }
     report_out(report, &sums);
     return status;
@@ -332,17 +361,8 @@ static spool_status processors_shut(spool_sdk *sdk, uint64_t deadline_ns, spool_
     return status;
 }
 
-spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
-    spool_report sums = SPOOL_REPORT_INIT;
-    sdk = sdk ? sdk : spool_sdk_default();
-    if (!sdk) {
-        report_out(report, &sums);
-        return SPOOL_OK;
-    }
-    if (would_block()) {
-        return SPOOL_ERR_WOULD_BLOCK;
-    }
-    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
+/* The first shutdown does the work, the others wait for it. */
+static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report *sums) {
     uint32_t expected = SP_SDK_OPEN;
     /* Acquire-release: one caller wins, and hooks that read the state later see it. */
     if (!sp_cas_acq_rel(&sdk->state, &expected, SP_SDK_CLOSING)) {
@@ -350,16 +370,46 @@ spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *r
     }
     default_leave(sdk);
     /* Sources of this SDK alone still find it; the state, read after the pin, turns them away. */
-    if (!sp_unpinned_wait(sdk, deadline_ns)) {
+    uint64_t least_ns = sp_deadline_after_ms(LEAST_PIN_WAIT_MS);
+    if (!sp_unpinned_wait(sdk, deadline_ns > least_ns ? deadline_ns : least_ns)) {
         sp_diag(SPOOL_DIAG_WARN, "sdk", "shut down while a thread is still inside a processor");
     }
-    spool_status status = processors_shut(sdk, deadline_ns, &sums);
+    spool_status status = processors_shut(sdk, deadline_ns, sums);
     pthread_mutex_lock(&lifecycle);
     sp_store_release(&sdk->state, SP_SDK_CLOSED);
     (void)pthread_cond_broadcast(&closed_condition);
     pthread_mutex_unlock(&lifecycle);
+    return status;
+}
+
+spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    spool_report sums = SPOOL_REPORT_INIT;
+    if (would_block()) {
+        return SPOOL_ERR_WOULD_BLOCK;
+    }
+    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
+    spool_status status = SPOOL_OK;
+    sdk = sdk_enter(sdk);
+    if (sdk) {
+        status = shut_down(sdk, deadline_ns, &sums);
+        sdk_leave(sdk);
+    }
     report_out(report, &sums);
     return status;
+}
+
+/* Waits for flushes and the like that other threads have in progress. */
+static bool users_wait(spool_sdk *sdk, uint64_t deadline_ns) {
+    struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
+                             (long)(deadline_ns % SP_NS_PER_S)};
+    int error = 0;
+    pthread_mutex_lock(&lifecycle);
+    while (sdk->users && error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&closed_condition, &lifecycle, &until);
+    }
+    bool unused = sdk->users == 0;
+    pthread_mutex_unlock(&lifecycle);
+    return unused;
 }
 
 void spool_sdk_free(spool_sdk *sdk) {
@@ -374,8 +424,9 @@ void spool_sdk_free(spool_sdk *sdk) {
     pthread_mutex_lock(&lifecycle);
     sp_store_release(&sp_subscribers[sdk->index], NULL);
     pthread_mutex_unlock(&lifecycle);
-    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||
-        !sp_unpinned_wait(sdk, sp_deadline_after_ms(FREE_WAIT_MS))) {
+    uint64_t deadline_ns = sp_deadline_after_ms(FREE_WAIT_MS);
+    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED || !users_wait(sdk, deadline_ns) ||
+        !sp_unpinned_wait(sdk, deadline_ns)) {
         sp_diag(SPOOL_DIAG_ERROR, "sdk", "a thread is still inside: the SDK's memory is kept");
         return;
     }
@@ -428,17 +479,18 @@ static void processors_read(spool_sdk *sdk, struct spool_stats *out, const uint6
 }
 
 spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
-    sdk = sdk ? sdk : spool_sdk_default();
     if (!out || out->struct_size == 0) {
         return SPOOL_ERR_INVALID;
     }
     struct spool_stats stats = {.struct_size = sizeof stats};
+    sdk = sdk_enter(sdk);
     if (sdk) {
         uint64_t sums[2][SP_COUNTS];
         sp_counters_sum(sdk->index, sdk->epoch, sums);
         uint64_t late[SPOOL_SIGNALS] = {sums[0][SP_COUNT_LATE], sums[1][SP_COUNT_LATE]};
         signals_read(sdk, &stats, sums);
         processors_read(sdk, &stats, late);
+        sdk_leave(sdk);
     }
     stats.stale_handles = sp_misuse_read(SP_MISUSE_STALE_HANDLE);
     stats.stale_parents = sp_misuse_read(SP_MISUSE_STALE_PARENT);

@@ -3,7 +3,7 @@
  * The subscriber: what receives the life of every span and record of one SDK. It owns the sampler, the
  * limits, the resource and the ordered processors. A spool_sdk is a subscriber.
  *
- * Owners: nothing in it changes after spool_sdk_create() but `state`. It stands in the table of
+ * Owners: nothing in it changes after spool_sdk_create() but `state` and `users`. It stands in the table of
  * subscribers under its index; spans remember index and epoch.
  *
  * Pins: a thread that uses a subscriber stores it in its thread block first, then reads the cell that it
@@ -35,6 +35,7 @@ typedef struct sp_hook_list {
 
 typedef struct spool_sdk {
     _Atomic uint32_t state;
+    uint32_t users; /* flushes and the like in progress; under the lifecycle lock */
     uint32_t epoch;
     uint16_t index;
     uint16_t processor_count;

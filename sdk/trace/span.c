@@ -222,7 +222,8 @@ void spool_span_status_n(spool_span span, int code, spool_str description) {
     }
     spool_str text = spool_str_n(NULL, 0);
     if (code == SPOOL_STATUS_ERROR) {
-        text = sp_wire_text(&change.thread->scratch, description, SPOOL_NO_LIMIT);
+        text = sp_wire_text_of(&change.thread->scratch, description, SPOOL_NO_LIMIT,
+                               "status description");
     }
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
@@ -241,7 +242,8 @@ void spool_span_rename_n(spool_span span, spool_str name) {
     if (!change_begin(span, &change)) {
         return;
     }
-    spool_str text = sp_wire_text(&change.thread->scratch, name, SPOOL_NO_LIMIT);
+    spool_str text =
+        sp_wire_text_of(&change.thread->scratch, name, SPOOL_NO_LIMIT, "span name");
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {

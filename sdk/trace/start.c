@@ -283,7 +283,7 @@ static void body_fill(const span_birth *birth, sp_body *body) {
     }
     sp_scratch_mark mark = sp_scratch_hold(scratch);
     (void)sp_body_set_name(birth->thread, body,
-                           sp_wire_text(scratch, birth->name, SPOOL_NO_LIMIT));
+                           sp_wire_text_of(scratch, birth->name, SPOOL_NO_LIMIT, "span name"));
     sp_scratch_release(scratch, mark);
     attrs_add(birth, body, birth->options->attrs, birth->options->attr_count);
     attrs_add(birth, body, birth->sampled.attrs, birth->sampled.attr_count);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands around records: resource and scope, made once, and the pieces of which envelopes are built. */
+/*
+ * What stands around records: resource and scope, made once, and the pieces of which envelopes
+ * are built.
+ */
 #include "sdk/wire/value.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single attributes, events, links and texts, in the thread's scratch. What is made here is stored in a
- * span as it is: the span's lock is not held while this runs, and copying is all that is left to do.
+ * Single attributes, events, links and texts, in the thread's scratch. What is made here is
+ * stored in a span as it is: the span's lock is not held while this runs, and copying is all
+ * that is left to do.
  */
 #include "sdk/platform/diagnostics.h"
 #include "sdk/wire/value.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader. It meets bytes from disk and from other programs, so nothing about them is trusted: every
- * length is compared with what is left before it is used, lists are counted before they are made, and
- * recursion ends at SP_WIRE_DEPTH_MAX.
+ * The reader. It meets bytes from disk and from other programs, so nothing about them is
+ * trusted: every length is compared with what is left before it is used, lists are counted
+ * before they are made, and recursion ends at SP_WIRE_DEPTH_MAX.
  */
 #include "sdk/wire/value.h"
 

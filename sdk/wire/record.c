@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole records. A span arrives in OTLP pieces and is put together; a log record arrives as the caller
- * made it and is measured, then written, each in one pass over its attributes.
+ * Whole records. A span arrives in OTLP pieces and is put together; a log record arrives as the
+ * caller made it and is measured, then written, each in one pass over its attributes.
  */
 #include "sdk/platform/check.h"
 #include "sdk/platform/diagnostics.h"

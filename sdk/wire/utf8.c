@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UTF-8. Nearly all telemetry text is short ASCII, so the checks look at eight bytes at a time and fall
- * back to sequences only around bytes with the high bit set.
+ * UTF-8. Nearly all telemetry text is short ASCII, so the checks look at eight bytes at a time
+ * and fall back to sequences only around bytes with the high bit set.
  */
 #include "sdk/wire/utf8.h"
 
@@ -50,8 +50,8 @@ static size_t ascii_prefix(const uint8_t *at, size_t len) {
 }
 
 /*
- * The length of the sequence that starts here with a byte above 0x7F: a character when *out_valid, else
- * a maximal subpart of an ill-formed one (Unicode, table 3-7). At least 1.
+ * The length of the sequence that starts here with a byte above 0x7F: a character when
+ * *out_valid, else a maximal subpart of an ill-formed one (Unicode, table 3-7). At least 1.
  */
 static size_t sequence(const uint8_t *at, size_t len, bool *out_valid) {
     uint8_t lead = at[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UTF-8 (RFC 3629): checking, repair, and cutting by characters. Repair follows the Unicode
- * recommendation: each maximal subpart of an ill-formed sequence becomes one U+FFFD, which counts as
- * one character. Nothing is allocated.
+ * recommendation: each maximal subpart of an ill-formed sequence becomes one U+FFFD, which
+ * counts as one character. Nothing is allocated.
  */
 #ifndef SPOOL_SDK_WIRE_UTF8_H
 #define SPOOL_SDK_WIRE_UTF8_H

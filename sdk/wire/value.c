@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The builder: values and lists of attributes that the simple path refuses. Measuring gives a bound
- * that is exact but for headers (6 bytes each are allowed for), repeated keys and what the count limit
- * drops; text is checked while measuring, and a single flag remembers whether any of it needs repair.
+ * The builder: values and lists of attributes that the simple path refuses. Measuring gives a
+ * bound that is exact but for headers (6 bytes each are allowed for), repeated keys and what
+ * the count limit drops; text is checked while measuring, and a single flag remembers whether
+ * any of it needs repair.
  */
 #include "sdk/wire/value.h"
 
@@ -204,7 +205,10 @@ static void put_digits(sp_wire_builder *builder, uint64_t number) {
 
 /* ---- keys that come again ---- */
 
-/* Keys of one list. What is written lies behind `at`, so that the bytes themselves hold the keys. */
+/*
+ * Keys of one list. What is written lies behind `at`, so that the bytes themselves hold the
+ * keys.
+ */
 typedef struct key_set {
     const uint8_t *list_end;
     uint32_t *table; /* distance of an entry from builder->end, 0: free; NULL: few keys, walk */

@@ -2,12 +2,12 @@
 /*
  * AnyValue, KeyValue and lists of attributes, for the other files of this folder. Two ways:
  *
- * Simple values (scalars, valid text and bytes within the limit) are measured and written forwards by
- * inline functions; that is nearly every attribute.
+ * Simple values (scalars, valid text and bytes within the limit) are measured and written
+ * forwards by inline functions; that is nearly every attribute.
  *
- * Everything else goes through a builder, which writes from the end of its memory to the front: the
- * length of an array is then known when its header is written, so that nesting costs no second count,
- * and the last of equal keys comes first, which is the one to stay.
+ * Everything else goes through a builder, which writes from the end of its memory to the front:
+ * the length of an array is then known when its header is written, so that nesting costs no
+ * second count, and the last of equal keys comes first, which is the one to stay.
  */
 #ifndef SPOOL_SDK_WIRE_VALUE_H
 #define SPOOL_SDK_WIRE_VALUE_H
@@ -127,8 +127,8 @@ typedef struct sp_wire_builder {
 } sp_wire_builder;
 
 /*
- * In this order: init, measure everything (each adds to `measured`), open, put the same things from the
- * last to the first, close. The caller holds a mark of the scratch.
+ * In this order: init, measure everything (each adds to `measured`), open, put the same things
+ * from the last to the first, close. The caller holds a mark of the scratch.
  */
 void sp_builder_init(sp_wire_builder *builder, sp_scratch *scratch, const sp_wire_limits *limits);
 

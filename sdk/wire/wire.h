@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The direct writer and reader of OTLP protobuf bytes. Writing measures first and then writes once,
- * contiguously; text is checked in the same pass and repaired (each maximal invalid sequence becomes
- * U+FFFD, counted). Nothing here allocates but the reader, from the arena it is given.
+ * The direct writer and reader of OTLP protobuf bytes. Writing measures first and then writes
+ * once, contiguously; text is checked in the same pass and repaired (each maximal invalid
+ * sequence becomes U+FFFD, counted). Nothing here allocates but the reader, from the arena it
+ * is given.
  *
  * What is written is pinned by tests that decode it with protobuf-c and compare field by field.
  */
@@ -34,8 +35,9 @@ enum {
 enum { SP_WIRE_FLAG_REMOTE_KNOWN = 0x100, SP_WIRE_FLAG_REMOTE = 0x200 };
 
 /*
- * No array or map is written or read below this depth, whatever the limit says and in bodies too: the
- * code recurses. Written deeper ones become the empty value; read ones make the message invalid.
+ * No array or map is written or read below this depth, whatever the limit says and in bodies
+ * too: the code recurses. Written deeper ones become the empty value; read ones make the
+ * message invalid.
  */
 enum { SP_WIRE_DEPTH_MAX = 100 };
 
@@ -51,11 +53,11 @@ typedef struct sp_wire_piece {
     size_t len;
 } sp_wire_piece;
 
-/* ---- single attributes, events and links, as a field of their parent: key, length, message ---- */
+/* ---- single attributes, events and links, as a field of their parent ---- */
 
 /*
- * One field, in the thread's scratch (the caller holds a mark): out->bytes is NULL when the attribute
- * is not valid (no key) or memory is out. `field` is SP_WIRE_*_ATTRS, one byte.
+ * One field, in the thread's scratch (the caller holds a mark): out->bytes is NULL when the
+ * attribute is not valid (no key) or memory is out. `field` is SP_WIRE_*_ATTRS, one byte.
  */
 typedef struct sp_wire_field {
     const uint8_t *bytes;
@@ -65,16 +67,19 @@ typedef struct sp_wire_field {
 } sp_wire_field;
 bool sp_wire_attr(sp_scratch *scratch, uint32_t field, const spool_attr *attr,
                   const sp_wire_limits *limits, sp_wire_field *out);
-/* Attributes are made unique (last write wins), cut to limits->attr_count, and counted as dropped. */
+/*
+ * Attributes are made unique (last write wins), cut to limits->attr_count, and counted as
+ * dropped.
+ */
 bool sp_wire_event(sp_scratch *scratch, spool_str name, uint64_t time_ns, const spool_attr *attrs,
                    size_t count, const sp_wire_limits *limits, sp_wire_field *out);
 bool sp_wire_link(sp_scratch *scratch, const spool_link *link, const sp_wire_limits *limits,
                   sp_wire_field *out);
 
 /*
- * Text as valid UTF-8 of at most `max_chars` characters: (the start of) the input itself when nothing is
- * to be repaired, else a copy in scratch; the empty text without memory. A diagnostic about repaired
- * text calls it `what` ("span name").
+ * Text as valid UTF-8 of at most `max_chars` characters: (the start of) the input itself when
+ * nothing is to be repaired, else a copy in scratch; the empty text without memory. A
+ * diagnostic about repaired text calls it `what` ("span name").
  */
 spool_str sp_wire_text(sp_scratch *scratch, spool_str text, uint32_t max_chars);
 spool_str sp_wire_text_of(sp_scratch *scratch, spool_str text, uint32_t max_chars,
@@ -104,11 +109,11 @@ size_t sp_wire_span_size(const sp_wire_span *span) SP_SHARED("wire_span_size");
 uint8_t *sp_wire_span_write(uint8_t *at, const sp_wire_span *span) SP_SHARED("wire_span_write");
 
 /*
- * A log record. The plan is filled by _size and used by _write on the same, unchanged record; what it
- * points to is in scratch, whose mark the caller holds until it has written. The body is not limited
- * (LI-06). Attribute keys are unique already (the log layer sees to it); nested maps are made unique
- * here (CM-05). Attributes over the limit or without a key are left out and added to the dropped count.
- * 0: no memory, or a record of 2 GiB.
+ * A log record. The plan is filled by _size and used by _write on the same, unchanged record;
+ * what it points to is in scratch, whose mark the caller holds until it has written. The body
+ * is not limited (LI-06). Attribute keys are unique already (the log layer sees to it); nested
+ * maps are made unique here (CM-05). Attributes over the limit or without a key are left out
+ * and added to the dropped count. 0: no memory, or a record of 2 GiB.
  */
 enum { SP_WIRE_PLAN_INLINE = 16 };
 typedef struct sp_wire_log_plan {
@@ -132,9 +137,9 @@ uint8_t *sp_wire_log_write(uint8_t *at, const spool_log_data *log, const sp_wire
 /* ---- envelopes ---- */
 
 /*
- * The parts around records. Resource and scope are encoded once, when the SDK or scope is made, into
- * memory from malloc that the caller frees; out->bytes is NULL without memory.
- * The bytes of _resource are `ResourceSpans.resource` (key 1, length, Resource), of _scope
+ * The parts around records. Resource and scope are encoded once, when the SDK or scope is made,
+ * into memory from malloc that the caller frees; out->bytes is NULL without memory. The bytes
+ * of _resource are `ResourceSpans.resource` (key 1, length, Resource), of _scope
  * `ScopeSpans.scope` (key 1, length, InstrumentationScope); logs use the same field numbers.
  */
 sp_wire_piece sp_wire_resource(const spool_resource_data *resource) SP_SHARED("wire_resource");
@@ -162,13 +167,14 @@ bool sp_wire_read_span(sp_wire_piece message, sp_arena *arena, spool_span_data *
 bool sp_wire_read_log(sp_wire_piece message, sp_arena *arena, spool_log_data *out_log)
     SP_SHARED("wire_read_log");
 /*
- * The content fields 9, 11 and 13 of a span, in several pieces: fills attrs, events and links of *out.
+ * The content fields 9, 11 and 13 of a span, in several pieces: fills attrs, events and links
+ * of *out.
  */
 bool sp_wire_read_content(const sp_wire_piece *pieces, size_t count, sp_arena *arena,
                           spool_span_data *out_span);
 /*
- * Steps over one field: its key, and its bytes (length-delimited) or its number. False at the end, where
- * rest->len is 0, or on error, where *rest stays what it was.
+ * Steps over one field: its key, and its bytes (length-delimited) or its number. False at the
+ * end, where rest->len is 0, or on error, where *rest stays what it was.
  */
 bool sp_wire_next_field(sp_wire_piece *rest, uint32_t *out_key, sp_wire_piece *out_bytes,
                         uint64_t *out_number) SP_SHARED("wire_next_field");
