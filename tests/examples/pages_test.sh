@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Pages that repeat what the sources say are compared with them: docs/errors.md with the lists of codes
+# in the public headers, docs/configuration.md with the variables that config/ reads.
+#   pages_test.sh <root of the tree>
+set -u
+root=$1
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+# same <what> <file of the page> <file of the sources>; both must hold something.
+same() {
+    if [ -s "$3" ] && diff -u "$2" "$3"; then
+        passed=$((passed + 1))
+    else
+        echo "pages: $1 differ between the page (-) and the sources (+)"
+        failed=$((failed + 1))
+    fi
+}
+
+# X(NAME, value, "text") of a list, as "NAME|value|text".
+list_of() {
+    awk -v map="$2" '
+        $0 ~ "^#define " map "\\(X\\)" { inside = 1; next }
+        inside && match($0, /X\(.*"\)/) {
+            row = substr($0, RSTART + 2, RLENGTH - 3)
+            gsub(/, */, "|", row)
+            print row
+        }
+        inside && !/\\$/ { inside = 0 }' "$1" | sed 's/"//g'
+}
+
+# Rows "| `NAME` | value | text |..." below a marker, in the same form.
+rows_of() {
+    awk -v begin="<!-- $2: begin -->" -v end="<!-- $2: end -->" '
+        $0 == end { inside = 0 }
+        inside && /^\| `/ {
+            split($0, cells, "|")
+            for (i = 2; i <= 4; i++) {
+                gsub(/^[ `]+|[ `]+$/, "", cells[i])
+            }
+            print cells[2] "|" cells[3] "|" cells[4]
+        }
+        $0 == begin { inside = 1 }' "$1"
+}
+
+# No text of these lists holds a comma; the awk above counts on it.
+list_of "$root/include/spool/status.h" SPOOL_STATUS_MAP >"$scratch/statuses"
+rows_of "$root/docs/errors.md" statuses >"$scratch/statuses.page"
+same "status codes" "$scratch/statuses.page" "$scratch/statuses"
+
+list_of "$root/include/spool/sdk/stats.h" SPOOL_DROP_MAP | sed 's/^/SPOOL_DROP_/' >"$scratch/causes"
+rows_of "$root/docs/errors.md" causes >"$scratch/causes.page"
+same "causes of drops" "$scratch/causes.page" "$scratch/causes"
+
+# Whole names, and SETTING("WORD"), which stands for three of them.
+{
+    grep -ohE '"OTEL_[A-Z0-9_]*[A-Z0-9]"' "$root"/config/*.c | tr -d '"'
+    grep -ohE 'SETTING\("[A-Z_]+"\)' "$root"/config/*.c | sed 's/.*"\(.*\)".*/\1/' |
+        while read -r word; do
+            printf 'OTEL_EXPORTER_OTLP_%s\n' "$word" "TRACES_$word" "LOGS_$word"
+        done
+} | LC_ALL=C sort -u >"$scratch/variables"
+# shellcheck disable=SC2016 # backquotes of Markdown
+grep -oE '^\| `OTEL_[A-Z0-9_]+`' "$root/docs/configuration.md" | tr -d '|` ' |
+    LC_ALL=C sort >"$scratch/variables.page"
+same "variables" "$scratch/variables.page" "$scratch/variables"
+
+# The environment is read through one function: another getenv would be missed above.
+grep -n 'getenv(' "$root"/config/*.c | grep -v 'config/environment.c:' >"$scratch/getenv"
+if [ -s "$scratch/getenv" ]; then
+    echo "pages: config/ reads the environment past config/environment.c:"
+    cat "$scratch/getenv"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+
+echo "pages: $passed passed, $failed failed"
+[ "$failed" = 0 ]
