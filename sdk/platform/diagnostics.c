@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 enum {
-    LINE_BYTES = 512,      /* with the NUL */
+    LINE_BYTES = 512, /* with the NUL */
     LOCK_SPINS_BEFORE_SLEEP = 64
 };
 

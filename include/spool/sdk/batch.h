@@ -46,7 +46,8 @@ SPOOL_API void spool_batch_options_from_env(spool_batch_options *options, uint32
  * options       read during the call; NULL: defaults
  * out_processor set on success only; hand it to spool_sdk_create(), or destroy it by its table
  *
- * SPOOL_ERR_INVALID: an option or table; SPOOL_ERR_UNSUPPORTED: drop oldest; SPOOL_ERR_NOMEM. Its background thread ("spool", one for the process, all signals blocked) starts when an SDK is made
+ * SPOOL_ERR_INVALID: an option, the exporter's table; SPOOL_ERR_UNSUPPORTED: drop oldest; SPOOL_ERR_NOMEM.
+ * Its background thread ("spool", one for the process, all signals blocked) starts when an SDK is made
  * with it. Threads: any. Blocks: no.
  */
 SPOOL_API SPOOL_MUST_USE spool_status spool_batch_create(uint32_t signal, spool_exporter exporter,
