@@ -196,8 +196,9 @@ static void log_put(console *self, const spool_log_data *log) {
     paint(self, severity_color(log->severity));
     words(self, severity[0] ? severity : "LOG");
     paint(self, RESET);
-    if (log->severity_text.len && (log->severity_text.len != strlen(severity) ||
-                                   memcmp(log->severity_text.ptr, severity, strlen(severity)))) {
+    if (log->severity_text.len &&
+        (log->severity_text.len != strlen(severity) ||
+         memcmp(log->severity_text.ptr, severity, strlen(severity)) != 0)) {
         text_pair(self, "severity_text", log->severity_text);
     }
     service(self, log->resource);

@@ -77,7 +77,7 @@ static bool stack_grow(spool_context_stack *stack) {
     if (stack->capacity >= MOST_ENTRIES) {
         return false;
     }
-    uint32_t capacity = stack->capacity * 2;
+    uint32_t capacity = stack->capacity ? stack->capacity * 2 : INLINE_ENTRIES;
     bool inlined = stack->entries == stack->inline_entries;
     stack_entry *entries = realloc(inlined ? NULL : stack->entries, capacity * sizeof *entries);
     if (!entries) {
