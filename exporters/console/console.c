@@ -6,6 +6,7 @@
 #include "exporters/console/text.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/options.h"
+#include "sdk/platform/sigpipe.h"
 
 #include <spool/log.h>
 #include <spool/sdk/console.h>
@@ -258,25 +259,13 @@ static bool write_all(console *self, uint64_t until_ns) {
     return len == 0;
 }
 
-/*
- * A write to a closed pipe raises SIGPIPE for the writing thread: it is blocked meanwhile, and taken back
- * before the host can see it. One that the host had pending already (blocked, then) stays.
- */
 static bool write_quietly(console *self, uint64_t until_ns) {
-    sigset_t pipe_only, before, pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0) {
+    sp_sigpipe_guard guard;
+    if (!sp_sigpipe_hold(&guard)) {
         return false;
     }
-    bool was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
     bool written = write_all(self, until_ns);
-    if (!written && errno == EPIPE && !was_pending) {
-        const struct timespec at_once = {0, 0};
-        while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sp_sigpipe_release(&guard, !written && errno == EPIPE);
     return written;
 }
 

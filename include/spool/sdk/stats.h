@@ -90,7 +90,7 @@ typedef struct spool_report {
     uint64_t rejected;
     uint64_t unknown;
     uint64_t dropped;
-    uint64_t timed_out; /* still not delivered when the deadline passed */
+    uint64_t timed_out; /* not delivered when the deadline passed; a shutdown drops them too */
     uint64_t queued;    /* of them, still kept for a later try */
 } spool_report;
 

@@ -190,7 +190,10 @@ static const spt_step answers = {.status = 200};
 static const spt_step never_answers = {.silent = true, .delay_ms = 120000};
 
 static spt_run_result run_checked(const char *scenario, const char *first, const char *second) {
-    const char *variables[] = {first, first ? second : NULL, NULL};
+    /* Nothing but the end of the process sends anything, however long that takes. */
+    const char *variables[] = {"OTEL_BSP_SCHEDULE_DELAY=3600000",
+                               "OTEL_BLRP_SCHEDULE_DELAY=3600000", first, first ? second : NULL,
+                               NULL};
     spt_run_result result = {-1, 0, NULL};
     SPT_CHECK(spt_process_run(scenario, variables, LIMIT_MS, &result));
     if (!SPT_CHECK_UINT(result.status, STATUS)) {

@@ -179,10 +179,12 @@ static spt_collector *run_scenario(const char *scenario, spt_run_result *result)
     if (!SPT_CHECK(collector != NULL)) {
         return NULL;
     }
+    /* A child that waited in the exit hook would still be there when its alarm rings. */
     /* Memory that only a thread of the parent's knew is no leak of the child's. */
-    const char *variables[] = {spt_endpoint_variable(collector), "OTEL_BSP_SCHEDULE_DELAY=3600000",
-                               "OTEL_BLRP_SCHEDULE_DELAY=3600000", "ASAN_OPTIONS=detect_leaks=0",
-                               NULL};
+    const char *variables[] = {
+        spt_endpoint_variable(collector),   "OTEL_BSP_SCHEDULE_DELAY=3600000",
+        "OTEL_BLRP_SCHEDULE_DELAY=3600000", "OTEL_C_EXIT_TIMEOUT=60000",
+        "ASAN_OPTIONS=detect_leaks=0",      NULL};
     SPT_CHECK(spt_process_run(scenario, variables, LIMIT_MS, result));
     if (!SPT_CHECK_UINT(result->status, STATUS)) {
         (void)fprintf(stderr, "in %s: status %d\n", scenario, result->status);
