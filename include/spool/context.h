@@ -23,8 +23,8 @@
 SPOOL_BEGIN_DECLS
 
 /*
- * A handle of a span, by value. Zero is "no span". A handle that is stale (ended, of an SDK that is
- * gone, of the other side of a fork) is harmless: every call with it is a no-op that is counted.
+ * A handle of a span, by value. Zero is "no span". A handle that is stale (ended, or of an SDK that is
+ * gone) is harmless: every call with it is a no-op that is counted.
  */
 typedef struct spool_span {
     uint64_t bits;

@@ -7,7 +7,7 @@
  *
  * Unless a function says otherwise: Threads: any. Blocks: no; span calls on one span from several
  * threads wait for each other for the time of a copy. Progress: locks, one per span. Signals: unsafe.
- * Fork: child may call; spans of the parent process are stale there. Failure: counts.
+ * Fork: start the SDK after forking; see docs/threading.md. Failure: counts.
  */
 #ifndef SPOOL_TRACE_H
 #define SPOOL_TRACE_H
