@@ -81,9 +81,9 @@ static const spool_attr *with_location(sp_thread_block *thread, const spool_call
  * the SDK that is pinned now (but while one SDK follows another, when it does no harm to guess).
  */
 static uint32_t admitted_now(uint64_t verdict) {
-    bool lasting = (uint32_t)(verdict >> 32) ==
-                       __atomic_load_n(&spool_callsite_epoch, __ATOMIC_RELAXED) &&
-                   !(verdict & VERDICT_ASK_FILTERS);
+    bool lasting =
+        (uint32_t)(verdict >> 32) == __atomic_load_n(&spool_callsite_epoch, __ATOMIC_RELAXED) &&
+        !(verdict & VERDICT_ASK_FILTERS);
     return lasting ? (uint32_t)verdict & SP_ADMIT_ALL : SP_ADMIT_ASK;
 }
 
@@ -129,9 +129,8 @@ void spool_callsite_emitf(spool_callsite *site, const spool_context *context, co
                           ...) {
     uint64_t verdict = __atomic_load_n(&site->verdict, __ATOMIC_RELAXED);
     if (SP_UNLIKELY(verdict & VERDICT_ASK_FILTERS) &&
-        !spool_logger_enabled_n(
-            spool_logger_cached(site->logger, site->scope, site->scope_version), context,
-            site->severity, spool_str_n(NULL, 0))) {
+        !spool_logger_enabled_n(spool_logger_cached(site->logger, site->scope, site->scope_version),
+                                context, site->severity, spool_str_n(NULL, 0))) {
         return; /* before the formatting, which costs the most */
     }
     char text[SP_FORMAT_BYTES];

@@ -50,12 +50,12 @@ bool spool_logger_enabled_n(spool_logger *logger, const spool_context *context, 
         return false;
     }
     const spool_context *used = context ? context : sp_context_top(thread);
-    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,          severity,
+    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,           severity,
                                  event_name,   &logger->source.scope->view, &used->span};
     bool enabled = !(severity && severity < subscriber->minimum_severity);
     if (enabled) {
-        uint32_t admitted = sp_log_admitted(thread, subscriber, logger->source.scope, used,
-                                            severity, event_name);
+        uint32_t admitted =
+            sp_log_admitted(thread, subscriber, logger->source.scope, used, severity, event_name);
         enabled = !sp_subscriber_refuses(subscriber, thread, &query,
                                          admitted & subscriber->log_emit.mask);
     }

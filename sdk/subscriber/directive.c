@@ -246,7 +246,8 @@ static bool part_read(reader *from, part_view *part) {
     }
     if (from->at == from->end) {
         /* A bare level, or a scope that everything passes. */
-        part->directive.scope = level_read(word, &part->directive.level) ? spool_str_n(NULL, 0) : word;
+        part->directive.scope =
+            level_read(word, &part->directive.level) ? spool_str_n(NULL, 0) : word;
         return true;
     }
     part->directive.scope = word;
@@ -385,8 +386,7 @@ static void complain(const char *origin, spool_str part, const char *why, bool l
         shown--; /* not inside a character */
     }
     sp_diag(lenient ? SPOOL_DIAG_WARN : SPOOL_DIAG_ERROR, "filter", "%s: \"%.*s\"%s: %s%s", origin,
-            (int)shown, part.ptr, shown < part.len ? "..." : "", why,
-            lenient ? "; left out" : "");
+            (int)shown, part.ptr, shown < part.len ? "..." : "", why, lenient ? "; left out" : "");
 }
 
 static spool_status part_add(spool_filter *filter, sp_directive *list, spool_str text,

@@ -162,8 +162,7 @@ uint32_t sp_filter_satisfied(const sp_filter_set *set, uint32_t own);
 uint32_t sp_filter_conditions(const sp_filter_set *set, spool_str name, const spool_attr *attrs,
                               size_t count);
 /* `own` after an attribute was set: last write wins. */
-uint32_t sp_filter_condition_update(const sp_filter_set *set, uint32_t own,
-                                    const spool_attr *attr);
+uint32_t sp_filter_condition_update(const sp_filter_set *set, uint32_t own, const spool_attr *attr);
 
 /* The processors, of `count`, that admit; with *out_ask (lasting questions): those that may. */
 uint32_t sp_filter_set_ask(const sp_filter_set *set, unsigned count,

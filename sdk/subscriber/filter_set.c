@@ -31,8 +31,8 @@ static bool value_meets(const sp_filter_field *field, const spool_value *value) 
     case SPOOL_VALUE_STRING:
         return sp_text_equals(field->text, value->as.string);
     case SPOOL_VALUE_BOOL:
-        return sp_text_equals(field->text, value->as.boolean ? SPOOL_STR("true")
-                                                             : SPOOL_STR("false"));
+        return sp_text_equals(field->text,
+                              value->as.boolean ? SPOOL_STR("true") : SPOOL_STR("false"));
     case SPOOL_VALUE_INT:
         return field->is_integer && field->integer == value->as.integer;
     case SPOOL_VALUE_UINT:
@@ -118,8 +118,8 @@ __attribute__((no_sanitize("thread"))) bool sp_verdict_read(spool_span span,
     /* Acquire pairs with sp_slot_publish(): the verdict was written before. */
     uint64_t word = slot ? sp_load_acquire(&slot->word) : 0;
     unsigned state = (unsigned)((word & SP_WORD_STATE) >> SP_WORD_STATE_SHIFT);
-    if (!slot || ((word ^ span.bits) & SP_WORD_GENERATION) || !slot->body ||
-        state < SP_SLOT_LIVE || state > SP_SLOT_ENDED) {
+    if (!slot || ((word ^ span.bits) & SP_WORD_GENERATION) || !slot->body || state < SP_SLOT_LIVE ||
+        state > SP_SLOT_ENDED) {
         return false;
     }
     const sp_span_verdict *verdict = (const sp_span_verdict *)(const void *)slot->body;

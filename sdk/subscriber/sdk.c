@@ -6,9 +6,9 @@
  * processor's function. States and the closing protocol: see subscriber.h. The thread that moves OPEN to
  * CLOSING does all the work of a shutdown; the others wait for CLOSED on the condition.
  */
+#include "sdk/memory/registry.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/diagnostics.h"
-#include "sdk/memory/registry.h"
 #include "sdk/platform/options.h"
 #include "sdk/subscriber/life.h"
 #include "sdk/subscriber/subscriber.h"

@@ -49,11 +49,12 @@ typedef struct spool_sdk {
     spool_sampler sampler;
     spool_id_generator id_generator;
     spool_limits limits;
-    sp_wire_limits span_attrs, event_attrs, link_attrs, log_attrs; /* limits, as the writer wants them */
+    sp_wire_limits span_attrs, event_attrs, link_attrs,
+        log_attrs; /* limits, as the writer wants them */
     spool_resource *resource;
-    uint32_t span_hooks;                /* processors that have a hook for spans, as bits */
-    _Atomic(sp_filter_set *) filters;   /* NULL: none */
-    sp_filter_set *retired;             /* of the exchange, see filter_set.c */
+    uint32_t span_hooks;              /* processors that have a hook for spans, as bits */
+    _Atomic(sp_filter_set *) filters; /* NULL: none */
+    sp_filter_set *retired;           /* of the exchange, see filter_set.c */
     _Atomic uint64_t late_refused[SP_MAX_PROCESSORS]; /* late spans that the filter kept from it */
 } sp_subscriber;
 

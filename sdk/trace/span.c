@@ -155,8 +155,8 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
     const sp_filter_set *filters = sp_filters_of(change.subscriber);
     for (size_t i = 0; i < count; i++) {
         sp_wire_field field;
-        bool made = sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits,
-                                 &field);
+        bool made =
+            sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits, &field);
         sp_slot *slot;
         sp_body *body = body_lock(&change, span, &slot);
         if (!body) {
@@ -212,8 +212,7 @@ void spool_span_link(spool_span span, const spool_link *link) {
         return;
     }
     sp_wire_field field;
-    bool made =
-        sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
+    bool made = sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {
@@ -293,8 +292,8 @@ static void current_hooks_run(sp_thread_block *thread, spool_span span, bool ent
     }
     const sp_hook_list *list = enter ? &subscriber->span_enter : &subscriber->span_exit;
     sp_verdict_view verdict;
-    if (SP_UNLIKELY(list->count) && sp_verdict_read(span, &verdict) && sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN &&
-        sp_hooks_enter(thread)) {
+    if (SP_UNLIKELY(list->count) && sp_verdict_read(span, &verdict) &&
+        sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN && sp_hooks_enter(thread)) {
         for (unsigned i = 0; i < list->count; i++) {
             const spool_processor *processor = &subscriber->processors[list->index[i]];
             if (!(verdict.admitted >> list->index[i] & 1)) {

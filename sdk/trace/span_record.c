@@ -25,8 +25,8 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
     out->trace_id = slot->trace_id;
     out->span_id = slot->span_id;
     out->parent_span_id = body->has_parent ? body->parent_span_id : NULL;
-    out->flags = (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN |
-                 (slot->remote_parent ? FLAG_REMOTE : 0U);
+    out->flags =
+        (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN | (slot->remote_parent ? FLAG_REMOTE : 0U);
     out->kind = body->kind;
     out->trace_state = sp_trace_state_text(slot->trace_state);
     out->name = spool_str_n((const char *)body->name, body->name_len);
@@ -36,8 +36,7 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
     out->dropped_events = body->dropped_events;
     out->dropped_links = body->dropped_links;
     out->status = body->status;
-    out->status_description =
-        spool_str_n((const char *)body->description, body->description_len);
+    out->status_description = spool_str_n((const char *)body->description, body->description_len);
     size_t count = sp_body_pieces(body, pieces, capacity);
     out->content = pieces;
     out->content_count = count <= capacity ? count : 0;

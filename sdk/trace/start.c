@@ -96,8 +96,7 @@ static void trace_id_make(sp_thread_block *thread, const sp_subscriber *subscrib
         if (generator->ops && tries < ID_TRIES) {
             generator->ops->trace_id(generator->self, id);
         } else {
-            uint64_t words[2] = {sp_random_next(&thread->random),
-                                 sp_random_next(&thread->random)};
+            uint64_t words[2] = {sp_random_next(&thread->random), sp_random_next(&thread->random)};
             memcpy(id, words, 16);
         }
         tries++;
@@ -142,7 +141,6 @@ static sp_slot *slot_acquire(sp_thread_block *thread, bool with_body, spool_span
     return sp_registry_acquire(thread, with_body, out_handle);
 }
 
-
 /*
  * A slot that only carries a context; zero without memory. `trace_state` is retained. `behind` is the
  * live span that it stands for, or zero.
@@ -158,7 +156,8 @@ static spool_span light_start(sp_thread_block *thread, const struct spool_span_c
     struct spool_span_context context = *ids;
     context.remote = 0;
     sp_slot_describe(slot, &context, behind.bits ? SP_SDK_PASSED_ON : SP_NO_SDK,
-                     (uint32_t)behind.bits, trace_state ? sp_trace_state_retain(trace_state) : NULL);
+                     (uint32_t)behind.bits,
+                     trace_state ? sp_trace_state_retain(trace_state) : NULL);
     sp_slot_publish(slot, SP_SLOT_LIGHT);
     return handle;
 }
@@ -199,8 +198,13 @@ static SP_NOINLINE bool filters_ask(span_birth *birth, const sp_filter_set *filt
     sp_subscriber *subscriber = birth->subscriber;
     sp_verdict_view *verdict = &birth->verdict;
     size_t count = options->attrs ? options->attr_count : 0;
-    spool_span_query query = {sizeof query, birth->name,   &birth->source->scope->view,
-                              options->attrs, count, options->kind, 0};
+    spool_span_query query = {sizeof query,
+                              birth->name,
+                              &birth->source->scope->view,
+                              options->attrs,
+                              count,
+                              options->kind,
+                              0};
     if (filters->span_parts) {
         verdict->set_id = filters->id;
         verdict->own = sp_filter_conditions(filters, birth->name, options->attrs, count);
@@ -232,9 +236,9 @@ static void ids_and_sampling(span_birth *birth) {
             random_flag = SPOOL_FLAG_RANDOM;
         }
     }
-    spool_sampler_query query = {sizeof query,        parent->context,     birth->ids.trace_id,
-                                 birth->name,         options->kind,       options->attrs,
-                                 options->attr_count, options->links,      options->link_count};
+    spool_sampler_query query = {sizeof query,        parent->context, birth->ids.trace_id,
+                                 birth->name,         options->kind,   options->attrs,
+                                 options->attr_count, options->links,  options->link_count};
     subscriber->sampler.ops->sample(subscriber->sampler.self, &query, &birth->sampled);
     span_id_make(birth->thread, subscriber, birth->ids.span_id);
     bool sampled = birth->sampled.decision == SPOOL_DECISION_RECORD_AND_SAMPLE;
@@ -327,8 +331,7 @@ static void body_fill(const span_birth *birth, sp_body *body) {
         memcpy(body->parent_span_id, context->span.span_id, 8);
     }
     sp_scratch_mark mark = sp_scratch_hold(scratch);
-    (void)sp_body_set_name(birth->thread, body,
-                           sp_wire_text(scratch, birth->name, SPOOL_NO_LIMIT));
+    (void)sp_body_set_name(birth->thread, body, sp_wire_text(scratch, birth->name, SPOOL_NO_LIMIT));
     sp_scratch_release(scratch, mark);
     attrs_add(birth, body, birth->options->attrs, birth->options->attr_count);
     attrs_add(birth, body, birth->sampled.attrs, birth->sampled.attr_count);

@@ -113,7 +113,8 @@ SPOOL_API void spool_filter_release(spool_filter *filter);
  */
 SPOOL_API SPOOL_MUST_USE spool_status spool_sdk_set_filter(spool_sdk *sdk,
                                                            const spool_filter *filter);
-SPOOL_API SPOOL_MUST_USE spool_status spool_sdk_set_processor_filter(spool_sdk *sdk, size_t processor,
+SPOOL_API SPOOL_MUST_USE spool_status spool_sdk_set_processor_filter(spool_sdk *sdk,
+                                                                     size_t processor,
                                                                      const spool_filter *filter);
 
 SPOOL_END_DECLS

@@ -80,10 +80,8 @@ static const spool_processor_ops current_hooks = {.struct_size = sizeof current_
                                                   .span_start = on_start,
                                                   .span_enter = on_enter,
                                                   .span_exit = on_exit_hook};
-static const spool_processor_ops asking = {.struct_size = sizeof asking,
-                                           .name = "asking",
-                                           .log_emit = on_log,
-                                           .enabled = on_enabled};
+static const spool_processor_ops asking = {
+    .struct_size = sizeof asking, .name = "asking", .log_emit = on_log, .enabled = on_enabled};
 
 static spool_filter *parse(const char *text) {
     spool_filter *filter = NULL;
@@ -193,7 +191,7 @@ Test(filter, hostile_text_is_harmless) {
         }
         text[len] = '\0';
         spool_filter *filter = NULL;
-        (void)spool_filter_create(text, &filter);
+        cr_expect((spool_filter_create(text, &filter) == SPOOL_OK) == (filter != NULL));
         spool_filter_release(filter);
     }
     memset(text, '[', sizeof text - 1);
@@ -774,8 +772,7 @@ Test(callsite, hinted_and_unhinted_filters_together) {
     witness two = {0};
     judge often = {.answer = true};
     judge once = {.answer = false};
-    spool_sdk *sdk =
-        open_with(&one, &two, NULL, custom(&hinted, &once), custom(&unhinted, &often));
+    spool_sdk *sdk = open_with(&one, &two, NULL, custom(&hinted, &once), custom(&unhinted, &often));
     debug_statement("x");
     often.answer = false;
     debug_statement("y");
@@ -837,9 +834,9 @@ Test(filter, and_or_not_and_trees_of_them) {
         const spool_filter *filter;
         const char *db, *any, *any_in_pay;
     } rows[] = {
-        {info_and_db, "IWEF", "", ""},        {info_or_db, "TDIWEF", "IWEF", "IWEF"},
-        {not_info, "TD", "TD", "TD"},         {not_not, "IWEF", "IWEF", "IWEF"},
-        {or_pay, "TDIWEF", "", "TDIWEF"},     {tree, "TDIWEF", "", "TDIWEF"},
+        {info_and_db, "IWEF", "", ""},    {info_or_db, "TDIWEF", "IWEF", "IWEF"},
+        {not_info, "TD", "TD", "TD"},     {not_not, "IWEF", "IWEF", "IWEF"},
+        {or_pay, "TDIWEF", "", "TDIWEF"}, {tree, "TDIWEF", "", "TDIWEF"},
     };
     witness one = {0};
     spool_sdk *sdk = open_with(&one, NULL, NULL, NULL, NULL);
@@ -985,5 +982,27 @@ Test(filter, works_without_processors) {
     spool_span_end(span);
     cr_expect_eq(start("noisy", "x").bits, 0);
     close_balanced(sdk);
+    SPT_TEST_END;
+}
+
+/* ---- the documentation ---- */
+
+Test(filter, the_examples_of_the_documentation_are_valid) {
+    FILE *page = fopen(SPT_FILTERS_PAGE, "r");
+    cr_assert_not_null(page);
+    char line[512];
+    unsigned examples = 0;
+    while (fgets(line, sizeof line, page)) {
+        char *end = strncmp(line, "| `", 3) == 0 ? strchr(line + 3, '`') : NULL;
+        if (end) {
+            *end = '\0';
+            spool_filter *filter = NULL;
+            cr_expect_eq(spool_filter_create(line + 3, &filter), SPOOL_OK, "%s", line + 3);
+            spool_filter_release(filter);
+            examples++;
+        }
+    }
+    (void)fclose(page);
+    cr_expect_geq(examples, 12);
     SPT_TEST_END;
 }
