@@ -345,14 +345,13 @@ void sp_emit(sp_thread_block *thread, sp_subscriber *subscriber, const sp_scope 
     emission.subscriber = subscriber;
     emission.scope = scope;
     count(&emission, SP_COUNT_CREATED);
-    bool passes = !(record->severity && record->severity < subscriber->minimum_severity);
-    if (admitted == SP_ADMIT_ASK) {
-        admitted = SP_LIKELY(!sp_filters_of(subscriber)) || !passes
-                       ? SP_ADMIT_ALL
-                       : sp_log_admitted(thread, subscriber, scope, record->context,
-                                         record->severity, record->event_name);
+    if (SP_UNLIKELY(record->severity && record->severity < subscriber->minimum_severity)) {
+        admitted = 0;
+    } else if (SP_UNLIKELY(sp_filters_of(subscriber) != NULL) && admitted == SP_ADMIT_ASK) {
+        admitted = sp_log_admitted(thread, subscriber, scope, record->context, record->severity,
+                                   record->event_name);
     }
-    if (SP_UNLIKELY(!passes || !(admitted & subscriber->log_emit.mask))) {
+    if (SP_UNLIKELY(!(admitted & subscriber->log_emit.mask))) {
         count(&emission, SP_COUNT_FILTERED);
         return;
     }

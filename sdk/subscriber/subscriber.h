@@ -44,6 +44,8 @@ typedef struct spool_sdk {
     uint32_t clock;
     uint32_t source_location;
     int32_t minimum_severity;
+    uint32_t span_hooks;              /* processors that have a hook for spans, as bits */
+    _Atomic(sp_filter_set *) filters; /* NULL: none */
     spool_processor processors[SP_MAX_PROCESSORS];
     sp_hook_list span_start, span_ending, span_end, span_enter, span_exit, log_emit, enabled;
     spool_sampler sampler;
@@ -52,9 +54,7 @@ typedef struct spool_sdk {
     sp_wire_limits span_attrs, event_attrs, link_attrs,
         log_attrs; /* limits, as the writer wants them */
     spool_resource *resource;
-    uint32_t span_hooks;              /* processors that have a hook for spans, as bits */
-    _Atomic(sp_filter_set *) filters; /* NULL: none */
-    sp_filter_set *retired;           /* of the exchange, see filter_set.c */
+    sp_filter_set *retired; /* of the exchange, see filter_set.c */
     _Atomic uint64_t late_refused[SP_MAX_PROCESSORS]; /* late spans that the filter kept from it */
 } sp_subscriber;
 
