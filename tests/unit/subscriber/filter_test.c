@@ -344,21 +344,36 @@ Test(filter, off_switches_spans_off_and_passes_the_parent_on) {
 }
 
 Test(filter, a_filtered_span_whose_parent_ended_stands_for_nothing) {
+    enum { TENANTS = 300 };
+    static const spool_processor_ops starts = {
+        .struct_size = sizeof starts, .name = "starts", .span_start = on_start};
+    static spool_span tenants[TENANTS];
     witness one = {0};
-    spool_sdk *sdk = open_with(&one, NULL, parse("info,noisy=off"), NULL, NULL);
+    spool_sdk *sdk = open_ops(&starts, &one, NULL, parse("info,noisy=off"), NULL, NULL);
     spool_span a = start("shop", "a");
     spool_token in_a = spool_span_enter(a);
+    spool_context context = spool_context_capture();
     spool_span hidden = start("noisy", "hidden");
     spool_span_exit(in_a);
     spool_span_end(a);
-    spool_span tenant = start("shop", "tenant");
+    /* Spans of the same trace, so many that one has the slot of `a`. */
     spool_span_options options = SPOOL_SPAN_OPTIONS_INIT;
+    options.parent = &context;
+    for (unsigned i = 0; i < TENANTS; i++) {
+        tenants[i] = spool_span_start(spool_tracer_get("shop", ""), "tenant", &options);
+    }
     options.parent_span = hidden;
+    one.parents[0] = '\0';
     spool_span child = spool_span_start(spool_tracer_get("shop", ""), "child", &options);
+    cr_expect_str_eq(one.parents, "- ");
+    struct spool_span_context of_child = spool_span_context(child);
+    cr_expect_eq(memcmp(of_child.trace_id, context.span.trace_id, 16), 0);
     spool_span_end(child);
-    spool_span_end(tenant);
+    for (unsigned i = 0; i < TENANTS; i++) {
+        spool_span_end(tenants[i]);
+    }
     spool_span_end(hidden);
-    cr_expect_str_eq(one.parents, "- - - ");
+    spool_context_release(&context);
     close_balanced(sdk);
     SPT_TEST_END;
 }
