@@ -157,6 +157,7 @@ static void prepare(sp_thread_block *block) {
     block->on_loop = 0;
     block->suppressed = 0;
     block->exporting = 0;
+    block->handed_on = 0;
     block->exit_passes = 0;
     block->shard = NULL;
     memset(block->parts, 0, sizeof block->parts);

@@ -55,6 +55,19 @@ spool_span spool_span_record_handle(const spool_span_record *span) {
     return span ? sp_slot_handle(&span->slot) : (spool_span){0};
 }
 
+uint32_t spool_span_record_status(spool_span_record *span) {
+    sp_thread_block *thread = sp_thread();
+    if (!thread || !span || !span->slot.body) {
+        return SPOOL_STATUS_UNSET;
+    }
+    sp_slot *locked = sp_slot_lock(thread, sp_slot_handle(&span->slot));
+    uint32_t status = sp_slot_body(&span->slot)->status;
+    if (locked) {
+        sp_slot_unlock(locked);
+    }
+    return status;
+}
+
 /* ---- the decoded view ---- */
 
 typedef struct thread_view {

@@ -5,6 +5,7 @@
 
 #include <spool/spool.h>
 
+#include <spool/sdk/backlog.h>
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
 #include <spool/sdk/diagnostics.h>
