@@ -21,6 +21,7 @@
 enum { WORKERS = 8, SPANS = 24, DUMPS = SPT_TSAN || SPT_ASAN ? 60 : 300, SIGNALS = 400 };
 
 static _Atomic bool stop;
+static _Atomic int ready;
 static _Atomic uint64_t listed;
 static int signal_file;
 
@@ -65,6 +66,7 @@ static void *work(void *arg) {
     for (int i = 0; i < SPANS; i++) {
         spans[i] = spool_span_start(tracer, letters(&random, room), NULL);
     }
+    atomic_fetch_add(&ready, 1);
     while (!atomic_load(&stop)) {
         change(&spans[spt_random_below(&random, SPANS)], tracer, &random);
     }
@@ -76,9 +78,12 @@ static void *work(void *arg) {
 
 static void workers_start(pthread_t *threads) {
     atomic_store(&stop, false);
+    atomic_store(&ready, 0);
     for (uintptr_t i = 0; i < WORKERS; i++) {
         SPT_CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
     }
+    SPT_WAIT_UNTIL(20000, atomic_load(&ready) == WORKERS);
+    SPT_CHECK(atomic_load(&ready) == WORKERS);
 }
 
 static void workers_stop(pthread_t *threads) {
