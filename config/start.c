@@ -142,8 +142,7 @@ static spool_status exporters_add(assembly *made, uint32_t signal, const char *l
 }
 
 static spool_status processors_make(assembly *made) {
-    static const char *const names[SPOOL_SIGNALS] = {"OTEL_TRACES_EXPORTER",
-                                                     "OTEL_LOGS_EXPORTER"};
+    static const char *const names[SPOOL_SIGNALS] = {"OTEL_TRACES_EXPORTER", "OTEL_LOGS_EXPORTER"};
     static const char *const options[SPOOL_SIGNALS] = {"spool_options.traces_exporter",
                                                        "spool_options.logs_exporter"};
     const char *chosen[SPOOL_SIGNALS] = {made->given.traces_exporter, made->given.logs_exporter};
@@ -277,8 +276,8 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
             (void)sp_env_number("OTEL_C_EXIT_TIMEOUT", 0, &made.given.exit_timeout_ms);
         }
     }
-    spool_status status = !made.given.not_default && spool_sdk_default() ? SPOOL_ERR_EXISTS
-                                                                         : resource_make(&made);
+    spool_status status =
+        !made.given.not_default && spool_sdk_default() ? SPOOL_ERR_EXISTS : resource_make(&made);
     if (status == SPOOL_OK) {
         status = sampler_make(&made);
     }
@@ -294,8 +293,7 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
         return status;
     }
     spool_resource_release(made.resource);
-    if (!made.given.no_exit_flush &&
-        !sp_exit_add(sdk, made.given.exit_timeout_ms, made.network)) {
+    if (!made.given.no_exit_flush && !sp_exit_add(sdk, made.given.exit_timeout_ms, made.network)) {
         sp_diag(SPOOL_DIAG_WARN, "config", "no exit hook: call spool_shutdown() yourself");
     }
     *out_sdk = sdk;

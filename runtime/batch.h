@@ -70,7 +70,8 @@ struct spool_batch {
     /* The owner's. */
     void (*answered)(struct spool_batch *batch, bool late);
     void *owner;
-    spool_outcome outcome; /* set by the answer, its numbers add up to `count` with the rest dropped */
+    spool_outcome
+        outcome; /* set by the answer, its numbers add up to `count` with the rest dropped */
     uint64_t number;
     uint64_t deadline_ns;
     struct spool_batch *next;

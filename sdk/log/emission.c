@@ -77,9 +77,8 @@ static void value_trim(sp_scratch *scratch, spool_value *value, const sp_wire_li
                    count * size);
         }
         for (size_t i = 0; i < count; i++) {
-            value_trim(scratch,
-                       map ? &((spool_attr *)items)[i].value : &((spool_value *)items)[i], limits,
-                       depth + 1);
+            value_trim(scratch, map ? &((spool_attr *)items)[i].value : &((spool_value *)items)[i],
+                       limits, depth + 1);
         }
         if (map) {
             value->as.map.items = items;
@@ -183,8 +182,8 @@ bool spool_log_data_set(spool_log_data *log, spool_attr attr) {
         return false;
     }
     size_t place = attr_find(log, attr.key);
-    if (!key_is_valid(attr.key) || (place == log->attr_count &&
-                                    place >= emission->subscriber->log_attrs.attr_count)) {
+    if (!key_is_valid(attr.key) ||
+        (place == log->attr_count && place >= emission->subscriber->log_attrs.attr_count)) {
         log->dropped_attr_count++;
         sp_misuse_count(SP_MISUSE_DROPPED_ATTRIBUTE, 1);
         return false;

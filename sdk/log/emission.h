@@ -19,15 +19,14 @@ typedef struct sp_emission {
     sp_thread_block *thread;
     sp_subscriber *subscriber;
     const sp_scope *scope;
-    spool_span span; /* the live span it belongs to, or zero */
+    spool_span span;       /* the live span it belongs to, or zero */
     uint32_t own_capacity; /* of the array in use, when it is ours: 0 means it is the caller's */
     spool_attr own[SP_EMISSION_SPARE * 2];
 } sp_emission;
 
 /* A record in a hook is told from a view that an exporter made by its size. */
 static inline sp_emission *sp_emission_of(const spool_log_data *data) {
-    return data && data->struct_size == sizeof(sp_emission) ? (sp_emission *)(uintptr_t)data
-                                                            : NULL;
+    return data && data->struct_size == sizeof(sp_emission) ? (sp_emission *)(uintptr_t)data : NULL;
 }
 
 /* Emits for a source that the caller has pinned; `record` is complete but for what it left open. */

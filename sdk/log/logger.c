@@ -50,7 +50,7 @@ bool spool_logger_enabled_n(spool_logger *logger, const spool_context *context, 
         return false;
     }
     const spool_context *used = context ? context : sp_context_top(thread);
-    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,          severity,
+    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,           severity,
                                  event_name,   &logger->source.scope->view, &used->span};
     bool enabled = subscriber->log_emit.count &&
                    !(severity && severity < subscriber->minimum_severity) &&

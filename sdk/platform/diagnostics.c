@@ -17,6 +17,7 @@
 #include "sdk/platform/clock.h"
 #include "sdk/platform/fork.h"
 #include "sdk/platform/line_limit.h"
+#include "sdk/platform/sigpipe.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -31,7 +32,7 @@
 #include <unistd.h>
 
 enum {
-    LINE_BYTES = 512,      /* with the NUL */
+    LINE_BYTES = 512, /* with the NUL */
     LOCK_SPINS_BEFORE_SLEEP = 64
 };
 
@@ -110,25 +111,12 @@ static bool stderr_ready(void) {
     return poll(&descriptor, 1, 0) == 1 && (descriptor.revents & POLLOUT);
 }
 
-/* write(2) of one line; if it raises SIGPIPE, the signal is taken back before the host can see it. */
 static void stderr_write(const char *line, size_t len) {
-    sigset_t pipe_only;
-    sigset_t before;
-    sigset_t pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigpending(&pending);
-    bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0) {
-        return;
+    sp_sigpipe_guard guard;
+    if (sp_sigpipe_hold(&guard)) {
+        ssize_t written = write(STDERR_FILENO, line, len);
+        sp_sigpipe_release(&guard, written < 0 && errno == EPIPE);
     }
-    ssize_t written = write(STDERR_FILENO, line, len);
-    if (written < 0 && errno == EPIPE && !was_pending) {
-        const struct timespec at_once = {0, 0};
-        while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static const char *level_name(int level) {

@@ -6,10 +6,10 @@
  * processor's function. States and the closing protocol: see subscriber.h. The thread that moves OPEN to
  * CLOSING does all the work of a shutdown; the others wait for CLOSED on the condition.
  */
+#include "sdk/memory/registry.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/diagnostics.h"
 #include "sdk/platform/lock_rank.h"
-#include "sdk/memory/registry.h"
 #include "sdk/platform/options.h"
 #include "sdk/subscriber/life.h"
 #include "sdk/subscriber/subscriber.h"
@@ -33,17 +33,18 @@ sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
 uint32_t spool_callsite_epoch = 1;
 
 static sp_mutex lifecycle = SP_MUTEX_INIT(SP_RANK_LIFECYCLE, "lifecycle");
-static pthread_cond_t closed_condition; /* an SDK was closed, or its last user left */
+static pthread_cond_t changed; /* an SDK was closed, or its last user left */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static uint32_t last_epoch; /* under lifecycle */
 /* 1 once a default SDK was shut down and no other stands in its place. Relaxed: it only chooses a count. */
 static _Atomic uint32_t default_is_past;
 
 static void prepare(void) {
+    sp_diag_remember_stderr();
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&closed_condition, &attributes);
+    (void)pthread_cond_init(&changed, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     sp_pins_prepare();
 }
@@ -269,7 +270,7 @@ static spool_sdk *sdk_enter(spool_sdk *sdk) {
 static void sdk_leave(spool_sdk *sdk) {
     sp_mutex_lock(&lifecycle);
     if (--sdk->users == 0) {
-        (void)pthread_cond_broadcast(&closed_condition);
+        (void)pthread_cond_broadcast(&changed);
     }
     sp_mutex_unlock(&lifecycle);
 }
@@ -310,7 +311,10 @@ static spool_status flush(spool_sdk *sdk, uint64_t deadline_ns, spool_report *su
     return status;
 }
 
-spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+/* One control call: `work` on the SDK, which is kept meanwhile, with one deadline and one report. */
+static spool_status control(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report,
+                            spool_status (*work)(spool_sdk *sdk, uint64_t deadline_ns,
+                                                 spool_report *sums)) {
     spool_report sums = SPOOL_REPORT_INIT;
     if (would_block()) {
         return SPOOL_ERR_WOULD_BLOCK;
@@ -319,24 +323,39 @@ spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *repo
     spool_status status = SPOOL_OK;
     sdk = sdk_enter(sdk);
     if (sdk) {
-        status = flush(sdk, deadline_ns, &sums);
+        status = work(sdk, deadline_ns, &sums);
         sdk_leave(sdk);
     }
     report_out(report, &sums);
     return status;
 }
 
-static spool_status closed_wait(spool_sdk *sdk, uint64_t deadline_ns) {
+spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    return control(sdk, timeout_ms, report, flush);
+}
+
+static bool is_closed(const spool_sdk *sdk) {
+    return sp_load_relaxed(&sdk->state) == SP_SDK_CLOSED;
+}
+
+/* Nobody is inside a flush or the like any more. */
+static bool is_unused(const spool_sdk *sdk) {
+    return sdk->users == 0;
+}
+
+/* Waits on the condition until `over` holds; what it says in the end. */
+static bool lifecycle_wait(const spool_sdk *sdk, bool (*over)(const spool_sdk *sdk),
+                           uint64_t deadline_ns) {
     struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
                              (long)(deadline_ns % SP_NS_PER_S)};
     int error = 0;
     sp_mutex_lock(&lifecycle);
-    while (sp_load_relaxed(&sdk->state) != SP_SDK_CLOSED && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&closed_condition, &lifecycle.mutex, &until);
+    while (!over(sdk) && error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&changed, &lifecycle.mutex, &until);
     }
-    bool closed = sp_load_relaxed(&sdk->state) == SP_SDK_CLOSED;
+    bool is_over = over(sdk);
     sp_mutex_unlock(&lifecycle);
-    return closed ? SPOOL_ERR_SHUTDOWN : SPOOL_ERR_TIMEOUT;
+    return is_over;
 }
 
 /* No new records reach the SDK from here on. */
@@ -367,7 +386,7 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
     uint32_t expected = SP_SDK_OPEN;
     /* Acquire-release: one caller wins, and hooks that read the state later see it. */
     if (!sp_cas_acq_rel(&sdk->state, &expected, SP_SDK_CLOSING)) {
-        return closed_wait(sdk, deadline_ns);
+        return lifecycle_wait(sdk, is_closed, deadline_ns) ? SPOOL_ERR_SHUTDOWN : SPOOL_ERR_TIMEOUT;
     }
     default_leave(sdk);
     /* Sources of this SDK alone still find it; the state, read after the pin, turns them away. */
@@ -378,39 +397,13 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
     spool_status status = processors_shut(sdk, deadline_ns, sums);
     sp_mutex_lock(&lifecycle);
     sp_store_release(&sdk->state, SP_SDK_CLOSED);
-    (void)pthread_cond_broadcast(&closed_condition);
+    (void)pthread_cond_broadcast(&changed);
     sp_mutex_unlock(&lifecycle);
     return status;
 }
 
 spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
-    spool_report sums = SPOOL_REPORT_INIT;
-    if (would_block()) {
-        return SPOOL_ERR_WOULD_BLOCK;
-    }
-    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
-    spool_status status = SPOOL_OK;
-    sdk = sdk_enter(sdk);
-    if (sdk) {
-        status = shut_down(sdk, deadline_ns, &sums);
-        sdk_leave(sdk);
-    }
-    report_out(report, &sums);
-    return status;
-}
-
-/* Waits for flushes and the like that other threads have in progress. */
-static bool users_wait(spool_sdk *sdk, uint64_t deadline_ns) {
-    struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
-                             (long)(deadline_ns % SP_NS_PER_S)};
-    int error = 0;
-    sp_mutex_lock(&lifecycle);
-    while (sdk->users && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&closed_condition, &lifecycle.mutex, &until);
-    }
-    bool unused = sdk->users == 0;
-    sp_mutex_unlock(&lifecycle);
-    return unused;
+    return control(sdk, timeout_ms, report, shut_down);
 }
 
 void spool_sdk_free(spool_sdk *sdk) {
@@ -426,8 +419,8 @@ void spool_sdk_free(spool_sdk *sdk) {
     sp_store_release(&sp_subscribers[sdk->index], NULL);
     sp_mutex_unlock(&lifecycle);
     uint64_t deadline_ns = sp_deadline_after_ms(FREE_WAIT_MS);
-    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED || !users_wait(sdk, deadline_ns) ||
-        !sp_unpinned_wait(sdk, deadline_ns)) {
+    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||
+        !lifecycle_wait(sdk, is_unused, deadline_ns) || !sp_unpinned_wait(sdk, deadline_ns)) {
         sp_diag(SPOOL_DIAG_ERROR, "sdk", "a thread is still inside: the SDK's memory is kept");
         return;
     }

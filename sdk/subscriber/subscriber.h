@@ -47,7 +47,8 @@ typedef struct spool_sdk {
     spool_sampler sampler;
     spool_id_generator id_generator;
     spool_limits limits;
-    sp_wire_limits span_attrs, event_attrs, link_attrs, log_attrs; /* limits, as the writer wants them */
+    sp_wire_limits span_attrs, event_attrs, link_attrs,
+        log_attrs; /* limits, as the writer wants them */
     spool_resource *resource;
 } sp_subscriber;
 

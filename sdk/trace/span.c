@@ -145,8 +145,8 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
     const sp_wire_limits *limits = &change.subscriber->span_attrs;
     for (size_t i = 0; i < count; i++) {
         sp_wire_field field;
-        bool made = sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits,
-                                 &field);
+        bool made =
+            sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits, &field);
         sp_slot *slot;
         sp_body *body = body_lock(&change, span, &slot);
         if (!body) {
@@ -199,8 +199,7 @@ void spool_span_link(spool_span span, const spool_link *link) {
         return;
     }
     sp_wire_field field;
-    bool made =
-        sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
+    bool made = sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {
@@ -242,8 +241,7 @@ void spool_span_rename_n(spool_span span, spool_str name) {
     if (!change_begin(span, &change)) {
         return;
     }
-    spool_str text =
-        sp_wire_text_of(&change.thread->scratch, name, SPOOL_NO_LIMIT, "span name");
+    spool_str text = sp_wire_text_of(&change.thread->scratch, name, SPOOL_NO_LIMIT, "span name");
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {
@@ -324,8 +322,9 @@ void spool_span_exit(spool_token token) {
     if (!thread || token.bits == 0) {
         return;
     }
-    spool_status status = sp_context_pop(thread, token, &span);
-    if (status == SPOOL_OK && span.bits) {
+    /* A span that was not on top is off the stack too. */
+    (void)sp_context_pop(thread, token, &span);
+    if (span.bits) {
         current_hooks_run(thread, span, false);
     }
 }

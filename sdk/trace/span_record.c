@@ -25,8 +25,8 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
     out->trace_id = slot->trace_id;
     out->span_id = slot->span_id;
     out->parent_span_id = body->has_parent ? body->parent_span_id : NULL;
-    out->flags = (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN |
-                 (slot->remote_parent ? FLAG_REMOTE : 0U);
+    out->flags =
+        (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN | (slot->remote_parent ? FLAG_REMOTE : 0U);
     out->kind = body->kind;
     out->trace_state = sp_trace_state_text(slot->trace_state);
     out->name = sp_body_text(body, &body->name);
@@ -181,9 +181,8 @@ void *spool_ext_get(spool_span_record *span, spool_ext_id type) {
 }
 
 void *spool_ext_get_or_init(spool_span_record *span, spool_ext_id type, bool *out_fresh) {
-    return span && span->slot.body
-               ? sp_box_get_or_init(sp_slot_boxes(&span->slot), type, out_fresh)
-               : NULL;
+    return span && span->slot.body ? sp_box_get_or_init(sp_slot_boxes(&span->slot), type, out_fresh)
+                                   : NULL;
 }
 
 bool spool_ext_take(spool_span_record *span, spool_ext_id type, void *out_value) {

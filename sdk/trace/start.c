@@ -93,8 +93,7 @@ static void trace_id_make(sp_thread_block *thread, const sp_subscriber *subscrib
         if (generator->ops && tries < ID_TRIES) {
             generator->ops->trace_id(generator->self, id);
         } else {
-            uint64_t words[2] = {sp_random_next(&thread->random),
-                                 sp_random_next(&thread->random)};
+            uint64_t words[2] = {sp_random_next(&thread->random), sp_random_next(&thread->random)};
             memcpy(id, words, 16);
         }
         tries++;
@@ -139,7 +138,6 @@ static sp_slot *slot_acquire(sp_thread_block *thread, bool with_body, spool_span
     return sp_registry_acquire(thread, with_body, out_handle);
 }
 
-
 /* A slot that only carries a context; zero without memory. `trace_state` is retained. */
 static spool_span light_start(sp_thread_block *thread, const struct spool_span_context *ids,
                               sp_trace_state *trace_state) {
@@ -161,9 +159,8 @@ static spool_span light_start(sp_thread_block *thread, const struct spool_span_c
 static SP_NOINLINE spool_span start_without_sdk(sp_thread_block *thread, const sp_source *source,
                                                 const parent_view *parent) {
     sp_count_after_shutdown(source);
-    return parent->valid
-               ? light_start(thread, &parent->context->span, parent->trace_state)
-               : (spool_span){0};
+    return parent->valid ? light_start(thread, &parent->context->span, parent->trace_state)
+                         : (spool_span){0};
 }
 
 /* ---- recorded spans ---- */
@@ -198,9 +195,9 @@ static void ids_and_sampling(span_birth *birth) {
             random_flag = SPOOL_FLAG_RANDOM;
         }
     }
-    spool_sampler_query query = {sizeof query,        parent->context,     birth->ids.trace_id,
-                                 birth->name,         options->kind,       options->attrs,
-                                 options->attr_count, options->links,      options->link_count};
+    spool_sampler_query query = {sizeof query,        parent->context, birth->ids.trace_id,
+                                 birth->name,         options->kind,   options->attrs,
+                                 options->attr_count, options->links,  options->link_count};
     subscriber->sampler.ops->sample(subscriber->sampler.self, &query, &birth->sampled);
     span_id_make(birth->thread, subscriber, birth->ids.span_id);
     bool sampled = birth->sampled.decision == SPOOL_DECISION_RECORD_AND_SAMPLE;

@@ -45,8 +45,8 @@ bool spool_tracer_enabled(spool_tracer *tracer) {
                                      .scope = &tracer->source.scope->view};
         static const struct spool_span_context none = {0};
         query.span = &none;
-        enabled = hooks && !sp_subscriber_refuses(subscriber, thread, &query,
-                                                  subscriber->processor_count);
+        enabled = hooks &&
+                  !sp_subscriber_refuses(subscriber, thread, &query, subscriber->processor_count);
     }
     sp_unpin(thread);
     return enabled;

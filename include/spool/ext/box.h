@@ -32,8 +32,7 @@ typedef uint32_t spool_ext_id;
  * Returns 0 when an argument is invalid or all 32 are taken. Threads: any.
  */
 SPOOL_API spool_ext_id spool_ext_register(const char *name, size_t size, size_t align,
-                                          void (*reset)(void *value),
-                                          void (*destroy)(void *value));
+                                          void (*reset)(void *value), void (*destroy)(void *value));
 
 /*
  * The span's box, inside a hook. get: NULL when this span has none yet. get_or_init: makes it if

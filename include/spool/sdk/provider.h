@@ -51,15 +51,15 @@ typedef struct spool_sdk_options {
     uint32_t clock;           /* SPOOL_CLOCK_*; default precise */
     uint32_t not_default;     /* 1: never the process's default SDK; default 0 */
     uint32_t source_location; /* 1: callsites add code.* attributes; default 0 */
-    int32_t minimum_severity; /* default 0; below it a log record is filtered, 0 always passes (LS-07) */
-    uint64_t max_live_spans;  /* of the process; default 1,000,000; beyond it spans are not recorded */
-    uint64_t max_live_bytes;  /* memory of live spans of the process; default 256 MiB; the same */
+    int32_t minimum_severity; /* default 0: none; records below are filtered, not 0 (LS-07) */
+    uint64_t max_live_spans;  /* of the process; default 1,000,000; more are not recorded */
+    uint64_t max_live_bytes;  /* of their memory; default 256 MiB; likewise */
 } spool_sdk_options;
 
 #define SPOOL_SDK_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(spool_sdk_options), NULL, 0, {NULL, NULL}, NULL, {NULL, NULL}, SPOOL_LIMITS_INIT,   \
-            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456                                                  \
+            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456                                       \
     }
 SPOOL_API void spool_sdk_options_init(spool_sdk_options *options);
 

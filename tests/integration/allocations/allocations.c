@@ -71,8 +71,8 @@ static size_t attrs_make(spool_attr *attrs, size_t count, unsigned round) {
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(keys[i], sizeof keys[i], "key.%zu.%u", i, round % 7);
         (void)snprintf(values[i], sizeof values[i], "value %06u of %zu", round, i);
-        attrs[i] = i % 4 == 3 ? spool_int(keys[i], INT64_MAX - round)
-                              : spool_string(keys[i], values[i]);
+        attrs[i] =
+            i % 4 == 3 ? spool_int(keys[i], INT64_MAX - round) : spool_string(keys[i], values[i]);
     }
     return count;
 }
@@ -141,8 +141,7 @@ static void check_pipeline(const char *what, const spool_processor *processors, 
     SPT_REQUIRE(spool_stats(sdk, &stats) == SPOOL_OK);
     (void)SPT_CHECK_UINT(stats.signals[0].finished, 2 * (WARM_UP + COUNTED));
     for (size_t i = 0; i < stats.processor_count && processors[0].ops != &noop_processor; i++) {
-        uint64_t delivered =
-            stats.processors[i][0].delivered + stats.processors[i][1].delivered;
+        uint64_t delivered = stats.processors[i][0].delivered + stats.processors[i][1].delivered;
         (void)SPT_CHECK_UINT(delivered, (count == 1 ? 4 : 2) * (WARM_UP + COUNTED));
     }
     spool_sdk_free(sdk);
@@ -163,8 +162,7 @@ static void simple(void) {
 static void batch(void) {
     spool_exporter exporter = {&keep_nothing, NULL};
     spool_processor processors[2];
-    SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_SPANS, exporter, NULL, &processors[0]) ==
-                SPOOL_OK);
+    SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_SPANS, exporter, NULL, &processors[0]) == SPOOL_OK);
     SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_LOGS, exporter, NULL, &processors[1]) == SPOOL_OK);
     check_pipeline("batch", processors, 2);
 }

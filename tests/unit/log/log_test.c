@@ -197,7 +197,7 @@ Test(log, the_macro_forms_do_what_they_say) {
     SPOOL_TRACE("no attributes");
     spool_logf(SPOOL_LOGGER(), SPOOL_SEVERITY_INFO2, "%05d", 7);
     spool_context_release(&context);
-    const char *bodies[] = {"every third", "once",      "every third",   "every third",
+    const char *bodies[] = {"every third",  "once",      "every third",   "every third",
                             "answer is 42", "elsewhere", "no attributes", "00007"};
     const int severities[] = {5, 13, 5, 5, 17, 21, 1, 10};
     cr_assert_eq(spool_memory_log_count(pipe_of_test.store), 8);

@@ -42,7 +42,8 @@ static bool open_setup(setup *s) {
     if (spool_sdk_create(&options, &s->sdk) != SPOOL_OK) {
         return false;
     }
-    spool_scope scope = {.name = SPOOL_STR_INIT("test"), .version = SPOOL_STR_INIT("1"),
+    spool_scope scope = {.name = SPOOL_STR_INIT("test"),
+                         .version = SPOOL_STR_INIT("1"),
                          .schema_url = SPOOL_STR_INIT("https://example.test/schema")};
     s->logger = spool_sdk_logger(s->sdk, &scope);
     s->tracer = spool_sdk_tracer(s->sdk, &scope);
