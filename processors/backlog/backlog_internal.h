@@ -46,8 +46,8 @@ typedef struct backlog_record {
 } backlog_record;
 
 /* NULL: *out_cause says why. */
-backlog_record *backlog_record_copy(backlog_pool *pool, const spool_log_data *log, uint64_t max_bytes,
-                                    uint32_t *out_cause);
+backlog_record *backlog_record_copy(backlog_pool *pool, const spool_log_data *log,
+                                    uint64_t max_bytes, uint32_t *out_cause);
 
 /* Oldest first; all zero is empty. */
 typedef struct backlog_queue {
@@ -98,7 +98,8 @@ void backlog_state_open(backlog_core *core, spool_span_record *span);
 /* The span's open state, or NULL. */
 backlog_state *backlog_state_of(const backlog_core *core, spool_span_record *span);
 /* Keeps a copy; false when the record is to go on at once, after what *out_released holds. */
-bool backlog_state_keep(backlog_state *state, const spool_log_data *log, backlog_queue *out_released);
+bool backlog_state_keep(backlog_state *state, const spool_log_data *log,
+                        backlog_queue *out_released);
 /* Something failed in the span: what is to go on. */
 void backlog_state_release(backlog_state *state, backlog_queue *out_released);
 /* The span ends: what is to go on, and what vanishes. */

@@ -14,7 +14,7 @@ static size_t class_bytes(unsigned class) {
 static unsigned class_of(size_t size) {
     unsigned class = 0;
     while (class < BACKLOG_CLASSES && class_bytes(class) < size) {
-        class++;
+        class ++;
     }
     return class;
 }
@@ -35,7 +35,7 @@ static void *pop(backlog_pool *pool, unsigned class) {
 
 /* Frees unused blocks until `size` bytes more are within the limit. */
 static bool make_room(backlog_pool *pool, size_t size) {
-    for (unsigned class = BACKLOG_CLASSES; class-- > 0;) {
+    for (unsigned class = BACKLOG_CLASSES; class -- > 0;) {
         while (pool->held + size > pool->limit && pool->free[class]) {
             free(pop(pool, class));
             pool->held -= class_bytes(class);

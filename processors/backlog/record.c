@@ -96,8 +96,7 @@ static void value_copy(copy_room *room, spool_value *value, unsigned depth) {
         }
         value->as.array.items = items;
     } else if (value->type == SPOOL_VALUE_MAP) {
-        value->as.map.items =
-            attrs_copy(room, value->as.map.items, value->as.map.count, depth + 1);
+        value->as.map.items = attrs_copy(room, value->as.map.items, value->as.map.count, depth + 1);
     }
 }
 
@@ -112,8 +111,8 @@ static const spool_attr *attrs_copy(copy_room *room, const spool_attr *attrs, si
     return copy;
 }
 
-backlog_record *backlog_record_copy(backlog_pool *pool, const spool_log_data *log, uint64_t max_bytes,
-                                    uint32_t *out_cause) {
+backlog_record *backlog_record_copy(backlog_pool *pool, const spool_log_data *log,
+                                    uint64_t max_bytes, uint32_t *out_cause) {
     copy_room room = {0, log->severity_text.len + log->event_name.len, NULL, NULL};
     measure_value(&room, &log->body, 1);
     measure_attrs(&room, log->attrs, log->attr_count, 1);

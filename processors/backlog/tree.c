@@ -101,7 +101,8 @@ static void trim(backlog_state *state, backlog_queue *out_dropped) {
     }
 }
 
-bool backlog_state_keep(backlog_state *state, const spool_log_data *log, backlog_queue *out_released) {
+bool backlog_state_keep(backlog_state *state, const spool_log_data *log,
+                        backlog_queue *out_released) {
     backlog_core *core = state->core;
     backlog_tree *tree = state->tree;
     (void)pthread_mutex_lock(&tree->lock);

@@ -11,7 +11,6 @@
 #include "sdk/platform/check.h"
 #include "sdk/platform/lock_rank.h"
 
-
 SP_LIST_POINTERS(orphan_list, sp_shard, link);
 
 enum { MAX_CREDIT_BATCH = 32, LIGHT_SHARE = 4 };

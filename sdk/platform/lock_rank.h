@@ -34,12 +34,14 @@ typedef struct sp_mutex {
 } sp_mutex;
 
 #if SP_CHECKS >= 2
-#define SP_MUTEX_INIT(rank, name) {PTHREAD_MUTEX_INITIALIZER, (rank), (name)}
+#define SP_MUTEX_INIT(rank, name)                                                                  \
+    { PTHREAD_MUTEX_INITIALIZER, (rank), (name) }
 /* Before the lock is waited for, so that a wrong order shows without a deadlock. */
 void sp_rank_taken(const sp_mutex *mutex);
 void sp_rank_dropped(const sp_mutex *mutex);
 #else
-#define SP_MUTEX_INIT(rank, name) {PTHREAD_MUTEX_INITIALIZER}
+#define SP_MUTEX_INIT(rank, name)                                                                  \
+    { PTHREAD_MUTEX_INITIALIZER }
 #define sp_rank_taken(mutex) ((void)sizeof(mutex))
 #define sp_rank_dropped(mutex) ((void)sizeof(mutex))
 #endif

@@ -4,11 +4,11 @@
  * the time of the copy, so that it stands still; unlocked and unpinned; and only then shown. The
  * dump for signal handlers is in live_dump.c.
  */
+#include "sdk/trace/live.h"
 #include "sdk/memory/arena.h"
 #include "sdk/platform/clock.h"
 #include "sdk/subscriber/subscriber.h"
 #include "sdk/trace/body.h"
-#include "sdk/trace/live.h"
 #include "sdk/trace/span.h"
 
 #include <spool/sdk/live.h>

@@ -13,7 +13,15 @@
 #define RACY __attribute__((no_sanitize("thread")))
 
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2 };
-enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3, ANY_DOUBLE = 4, ANY_ARRAY = 5, ANY_MAP = 6, ANY_BYTES = 7 };
+enum {
+    ANY_STRING = 1,
+    ANY_BOOL = 2,
+    ANY_INT = 3,
+    ANY_DOUBLE = 4,
+    ANY_ARRAY = 5,
+    ANY_MAP = 6,
+    ANY_BYTES = 7
+};
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LEN = 2, WIRE_FIXED32 = 5 };
 /* The line's last byte is for the end of the line, and a few before it for " +N". */
 enum { LINE_ROOM = SP_LIVE_LINE_BYTES - 16 };

@@ -9,7 +9,7 @@ cd "$1" || exit 1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-pure='sizeof word_of sp_slot_state sp_index_alloc_is_consistent SP_LIST_TAG_IS at sp_load_relaxed sp_load_acquire'
+pure='sizeof word_of head_of sp_slot_state sp_index_alloc_is_consistent SP_LIST_TAG_IS at sp_load_relaxed sp_load_acquire'
 
 # impure: of lines "<place>:<expression>", those that may have an effect.
 impure() {

@@ -23,12 +23,14 @@ SPOOL_BEGIN_DECLS
 
 typedef struct spool_backlog_options {
     size_t struct_size;
-    int32_t keep_below;        /* default 9 (INFO): trace and debug records are kept back */
-    int32_t release_at;        /* default 17 (ERROR): a record of this or more lets them go */
-    uint32_t max_span_records; /* kept for one span; default 256; the oldest go first, counted as LIMIT */
+    int32_t keep_below; /* default 9 (INFO): trace and debug records are kept back */
+    int32_t release_at; /* default 17 (ERROR): a record of this or more lets them go */
+    uint32_t
+        max_span_records; /* kept for one span; default 256; the oldest go first, counted as LIMIT */
     uint32_t reserved;
-    uint64_t max_span_bytes; /* the same in bytes; default 65,536; larger single records: TOO_LARGE */
-    uint64_t max_bytes;      /* all memory of this backlog; default 16 MiB; then the newest: LIMIT */
+    uint64_t
+        max_span_bytes; /* the same in bytes; default 65,536; larger single records: TOO_LARGE */
+    uint64_t max_bytes; /* all memory of this backlog; default 16 MiB; then the newest: LIMIT */
 } spool_backlog_options;
 #define SPOOL_BACKLOG_OPTIONS_INIT                                                                 \
     { sizeof(spool_backlog_options), 9, 17, 256, 0, 65536, 16777216 }

@@ -367,7 +367,8 @@ static void four_backlogs_can_live_and_places_come_back(void) {
     logs.log_emit = sink_log;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 4; i++) {
-            SPT_CHECK(spool_backlog_create((spool_processor){&logs, NULL}, NULL, &made[i]) == SPOOL_OK);
+            SPT_CHECK(spool_backlog_create((spool_processor){&logs, NULL}, NULL, &made[i]) ==
+                      SPOOL_OK);
         }
         SPT_CHECK(spool_backlog_create((spool_processor){&logs, NULL}, NULL, &made[4]) ==
                   SPOOL_ERR_LIMIT);

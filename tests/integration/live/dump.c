@@ -54,7 +54,8 @@ static void change(spool_span *span, spool_tracer *tracer, spt_random *random) {
         spool_span_event(*span, letters(random, room), NULL, 0);
         break;
     default:
-        spool_span_set(*span, spool_string(keys[spt_random_below(random, 7)], letters(random, room)));
+        spool_span_set(*span,
+                       spool_string(keys[spt_random_below(random, 7)], letters(random, room)));
     }
 }
 

@@ -50,7 +50,8 @@ static bool see(void *arg, const spool_live_span *span) {
     (void)snprintf(seen->name, sizeof seen->name, "%.*s", (int)span->name.len, span->name.ptr);
     const spool_value *number = spt_attr(span->attrs, span->attr_count, "number");
     const spool_value *text = spt_attr(span->attrs, span->attr_count, "text");
-    seen->attrs_good = number && number->as.integer == -7 && text && spt_text_is(text->as.string, "a\"b");
+    seen->attrs_good =
+        number && number->as.integer == -7 && text && spt_text_is(text->as.string, "a\"b");
     return ++seen->count != seen->stop_after;
 }
 
