@@ -91,6 +91,8 @@ typedef struct backlog_state {
     backlog_queue kept;
     bool is_root;
     bool released;
+    bool
+        ended; /* the verdict is spoken: a record that comes now finds it, or waits for the root's */
 } backlog_state;
 
 /* The span starts: its own tree, or its parent's. Without memory it stays closed: nothing is kept. */

@@ -123,16 +123,20 @@ bool backlog_state_keep(backlog_state *state, const spool_log_data *log,
     }
     (void)atomic_fetch_add_explicit(&core->kept, 1, memory_order_relaxed);
     backlog_queue dropped = {0};
+    backlog_queue vanished = {0};
     (void)pthread_mutex_lock(&tree->lock);
     record->sequence = ++tree->last_sequence;
     backlog_queue_push(&state->kept, record);
     if (is_released(state)) {
         backlog_queue_append(out_released, &state->kept);
+    } else if (state->ended) {
+        backlog_queue_append(tree->over ? &vanished : &tree->ended, &state->kept);
     } else {
         trim(state, &dropped);
     }
     (void)pthread_mutex_unlock(&tree->lock);
     backlog_discard(core, &dropped, SPOOL_DROP_LIMIT);
+    backlog_discard(core, &vanished, SPOOL_DROP_VANISHED);
     return true;
 }
 
@@ -160,7 +164,9 @@ void backlog_state_end(backlog_state *state, bool failed, backlog_queue *out_rel
                        backlog_queue *out_vanished) {
     backlog_tree *tree = state->tree;
     (void)pthread_mutex_lock(&tree->lock);
-    if (failed || is_released(state)) {
+    state->ended = true;
+    state->released = state->released || failed;
+    if (is_released(state)) {
         release(state, out_released);
     } else if (state->is_root || tree->over) {
         backlog_queue_append(out_vanished, &state->kept);

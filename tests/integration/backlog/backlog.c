@@ -435,6 +435,39 @@ static bool open_sink(spool_sdk **sdk, const spool_backlog_options *options) {
            spool_sdk_create(&given, sdk) == SPOOL_OK;
 }
 
+/* A downstream that logs in the very end of each span, after the backlog has decided. */
+static void log_at_end(void *self, spool_span_record *record) {
+    (void)self;
+    emit(spool_span_record_handle(record), SPOOL_SEVERITY_DEBUG, "at the end", 0);
+}
+
+static void a_record_after_the_verdict_follows_it(void) {
+    static const spool_processor_ops late = {
+        .struct_size = sizeof late, .name = "late", .span_end = log_at_end, .log_emit = sink_log};
+    spool_processor processor;
+    spool_sdk_options given = SPOOL_SDK_OPTIONS_INIT;
+    spool_sdk *sdk;
+    given.processors = &processor;
+    given.processor_count = 1;
+    atomic_store(&sunk, 0);
+    SPT_REQUIRE(spool_backlog_create((spool_processor){&late, NULL}, NULL, &processor) == SPOOL_OK);
+    SPT_REQUIRE(spool_sdk_create(&given, &sdk) == SPOOL_OK);
+    spool_span well = spool_span_start(tracer(), "well", NULL);
+    spool_span child = start_under(well, "child");
+    spool_span_end(child);
+    SPT_CHECK_UINT(logs_of(sdk).queued, 1); /* the root's verdict is still to come */
+    spool_span_end(well);
+    SPT_CHECK_UINT(logs_of(sdk).queued, 0);
+    SPT_CHECK_UINT(logs_of(sdk).dropped[SPOOL_DROP_VANISHED], 2);
+    spool_span fails = spool_span_start(tracer(), "fails", NULL);
+    spool_span_status(fails, SPOOL_STATUS_ERROR, NULL);
+    spool_span_end(fails);
+    SPT_CHECK_UINT(atomic_load(&sunk), 1);
+    SPT_CHECK_UINT(logs_of(sdk).dropped[SPOOL_DROP_SHUTDOWN], 0);
+    SPT_CHECK(spt_balanced(sdk));
+    spool_sdk_free(sdk);
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 8, ROUNDS = SPT_TSAN ? 200 : 2000 };
@@ -532,5 +565,6 @@ SPT_MAIN("backlog", SPT_CASE(records_vanish_with_a_span_that_ends_well),
          SPT_CASE(four_backlogs_can_live_and_places_come_back),
          SPT_CASE(what_is_kept_at_the_shutdown_is_counted_when_its_span_ends),
          SPT_CASE(it_works_in_front_of_a_batch_processor),
+         SPT_CASE(a_record_after_the_verdict_follows_it),
          SPT_CASE(many_threads_on_one_tree_lose_nothing_uncounted),
          SPT_CASE(nothing_is_allocated_when_warm))
