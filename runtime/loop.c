@@ -210,12 +210,12 @@ void sp_timer_set(sp_timer *timer, uint64_t at_ns) {
         sp_timer_clear(timer);
         return;
     }
-    uint64_t now = sp_deadline_after_ms(0);
-    uint64_t left_ns = at_ns > now ? at_ns - now : 0;
-    /* Rounded up, and one more: libuv counts whole milliseconds, and must not fire early. */
-    uint64_t left_ms = left_ns ? left_ns / SP_NS_PER_MS + 1 : 0;
     uv_update_time(timer->uv.loop);
-    (void)uv_timer_start(&timer->uv, timer_fired, left_ms, 0);
+    /* libuv counts whole milliseconds of the same clock, rounded down: the point rounded up is reached by
+     * its count never before it is reached by the clock. */
+    uint64_t at_ms = at_ns / SP_NS_PER_MS + (at_ns % SP_NS_PER_MS != 0);
+    uint64_t now_ms = uv_now(timer->uv.loop);
+    (void)uv_timer_start(&timer->uv, timer_fired, at_ms > now_ms ? at_ms - now_ms : 0, 0);
 }
 
 void sp_timer_clear(sp_timer *timer) {

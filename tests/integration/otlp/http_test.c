@@ -445,7 +445,12 @@ static void endless_replies_are_cut(void) {
         SPT_CHECK_STRING(reply.body, "abcd");
         SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
         SPT_CHECK(reply.kind == SP_HTTP_TOO_LARGE || reply.kind == SP_HTTP_NO_REPLY);
-        SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
+        /* On a busy machine the bytes behind "abcd" come only when the connection is in use again: then
+         * that call ended without a reply, and the endless header is this one's. */
+        int tries = 0;
+        do {
+            SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
+        } while (reply.kind != SP_HTTP_REPLY && ++tries < 2);
         SPT_CHECK_UINT(reply.kind, SP_HTTP_REPLY);
     }
     uint64_t written = spt_collector_written(collector);
