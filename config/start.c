@@ -12,6 +12,7 @@
 #include "config/sampler_env.h"
 #include "sdk/platform/diagnostics.h"
 #include "sdk/platform/options.h"
+#include "sdk/subscriber/filter.h"
 
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
@@ -38,6 +39,7 @@ typedef struct assembly {
     bool own_sampler;
     bool network; /* libcurl and TLS were initialised for it */
     spool_resource *resource;
+    spool_filter *filter;
 } assembly;
 
 static void exporter_destroy(spool_exporter exporter) {
@@ -69,6 +71,7 @@ static void undo(assembly *made) {
         sampler_destroy(made->sampler);
     }
     spool_resource_release(made->resource);
+    spool_filter_release(made->filter);
 }
 
 /* ---- processors ---- */
@@ -225,6 +228,16 @@ static spool_status sampler_make(assembly *made) {
     return sp_sampler_from_env(&made->sampler);
 }
 
+/* From code a bad directive is an error; from the environment it is left out. */
+static spool_status filter_make(assembly *made) {
+    const char *text = made->given.filter;
+    if (text && text[0]) {
+        return sp_filter_parse(text, "spool_options.filter", false, &made->filter);
+    }
+    text = made->use_env && !text ? sp_env_text("SPOOL_FILTER") : NULL;
+    return text ? sp_filter_parse(text, "SPOOL_FILTER", true, &made->filter) : SPOOL_OK;
+}
+
 static spool_status create(assembly *made, spool_sdk **out_sdk) {
     spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
     options.processors = made->processors;
@@ -233,6 +246,7 @@ static spool_status create(assembly *made, spool_sdk **out_sdk) {
     options.resource = made->resource;
     options.not_default = made->given.not_default;
     options.source_location = made->given.source_location;
+    options.filter = made->filter;
     if (made->use_env) {
         sp_limits_from_env(&options.limits);
     }
@@ -282,6 +296,9 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
         status = sampler_make(&made);
     }
     if (status == SPOOL_OK) {
+        status = filter_make(&made);
+    }
+    if (status == SPOOL_OK) {
         status = processors_make(&made);
     }
     spool_sdk *sdk = NULL;
@@ -293,6 +310,7 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
         return status;
     }
     spool_resource_release(made.resource);
+    spool_filter_release(made.filter);
     if (!made.given.no_exit_flush && !sp_exit_add(sdk, made.given.exit_timeout_ms, made.network)) {
         sp_diag(SPOOL_DIAG_WARN, "config", "no exit hook: call spool_shutdown() yourself");
     }

@@ -95,7 +95,8 @@ SPOOL_API void spool_span_options_init(spool_span_options *options);
  * `options` NULL: all defaults. What it points to is read during the call.
  *
  * The handle is never an error. A span that is not recorded (sampled out, over a limit, no SDK) still
- * answers with the context it passes on. Without a parent and an SDK the handle is zero.
+ * answers with the context it passes on: its own, or, without an SDK or when a filter refuses it, its
+ * parent's. Without a parent too the handle is then zero.
  */
 SPOOL_API spool_span spool_span_start_n(spool_tracer *tracer, spool_str name,
                                         const spool_span_options *options);

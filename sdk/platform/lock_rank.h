@@ -16,6 +16,7 @@
 /* In the order in which they may be taken; libspool-export, which calls libspool, has those below. */
 enum {
     SP_RANK_LIFECYCLE = 100,
+    SP_RANK_FILTERS = 105,
     SP_RANK_SOURCES = 110,
     SP_RANK_SCOPES = 120,
     SP_RANK_THREADS = 130,

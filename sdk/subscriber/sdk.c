@@ -86,6 +86,7 @@ static spool_processor_ops ops_of(const spool_processor *processor) {
 static void hook_add(sp_hook_list *list, bool has, unsigned index) {
     if (has) {
         list->index[list->count++] = (uint8_t)index;
+        list->mask |= UINT32_C(1) << index;
     }
 }
 
@@ -100,6 +101,8 @@ static void hooks_build(sp_subscriber *sdk) {
         hook_add(&sdk->log_emit, ops.log_emit, i);
         hook_add(&sdk->enabled, ops.enabled, i);
     }
+    sdk->span_hooks = sdk->span_start.mask | sdk->span_ending.mask | sdk->span_end.mask |
+                      sdk->span_enter.mask | sdk->span_exit.mask;
 }
 
 static void limits_build(sp_subscriber *sdk, const spool_limits *given) {
@@ -133,6 +136,13 @@ static bool options_are_valid(const spool_sdk_options *options) {
 /* Fills everything that needs memory; on failure only what is not the caller's is undone. */
 static spool_status parts_build(sp_subscriber *sdk, const spool_sdk_options *options,
                                 bool *out_own_sampler) {
+    sp_filter_set *filters = NULL;
+    spool_status made = sp_filter_set_make(options->filter, options->processor_filters,
+                                           options->processor_count, &filters);
+    if (made != SPOOL_OK) {
+        return made;
+    }
+    sp_store_relaxed(&sdk->filters, filters);
     sdk->sampler = options->sampler;
     if (!sdk->sampler.ops) {
         spool_status status = spool_sampler_parent_based(NULL, &sdk->sampler);
@@ -152,6 +162,7 @@ static void parts_undo(sp_subscriber *sdk, bool own_sampler) {
     if (own_sampler) {
         sdk->sampler.ops->destroy(sdk->sampler.self);
     }
+    sp_filter_sets_free(sp_load_relaxed(&sdk->filters));
     spool_resource_release(sdk->resource);
     free(sdk);
 }
@@ -275,8 +286,7 @@ static void sdk_leave(spool_sdk *sdk) {
     sp_mutex_unlock(&lifecycle);
 }
 
-/* Whether waiting here could wait for itself. */
-static bool would_block(void) {
+bool sp_thread_must_not_wait(void) {
     sp_thread_block *thread = sp_thread();
     return thread && (thread->hook_depth || thread->on_loop || thread->exporting);
 }
@@ -316,7 +326,7 @@ static spool_status control(spool_sdk *sdk, uint32_t timeout_ms, spool_report *r
                             spool_status (*work)(spool_sdk *sdk, uint64_t deadline_ns,
                                                  spool_report *sums)) {
     spool_report sums = SPOOL_REPORT_INIT;
-    if (would_block()) {
+    if (sp_thread_must_not_wait()) {
         return SPOOL_ERR_WOULD_BLOCK;
     }
     uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
@@ -410,7 +420,7 @@ void spool_sdk_free(spool_sdk *sdk) {
     if (!sdk) {
         return;
     }
-    if (would_block()) {
+    if (sp_thread_must_not_wait()) {
         sp_diag(SPOOL_DIAG_ERROR, "sdk", "freed from inside a hook: it is left as it is");
         return;
     }
@@ -436,6 +446,8 @@ void spool_sdk_free(spool_sdk *sdk) {
     if (sdk->id_generator.ops && sdk->id_generator.ops->destroy) {
         sdk->id_generator.ops->destroy(sdk->id_generator.self);
     }
+    sp_filter_sets_free(sdk->retired);
+    sp_filter_sets_free(sp_load_relaxed(&sdk->filters));
     spool_resource_release(sdk->resource);
     free(sdk);
 }
@@ -465,8 +477,9 @@ static void processors_read(spool_sdk *sdk, struct spool_stats *out, const uint6
             }
             ops.stats(sdk->processors[i].self, signal, stats);
             if (signal == SPOOL_SIGNAL_SPANS && ops.span_end) {
-                stats->offered += late[signal];
-                stats->dropped[SPOOL_DROP_SHUTDOWN] += late[signal];
+                uint64_t offered = late[signal] - sp_load_relaxed(&sdk->late_refused[i]);
+                stats->offered += offered;
+                stats->dropped[SPOOL_DROP_SHUTDOWN] += offered;
             }
         }
     }
@@ -506,15 +519,22 @@ spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
 /* ---- enabled ---- */
 
 bool sp_subscriber_refuses(sp_subscriber *subscriber, sp_thread_block *thread,
-                           const spool_enabled_query *query, unsigned hook_count) {
+                           const spool_enabled_query *query, uint32_t processors) {
     /* A processor that cannot be asked may want it, and so may one that says yes. */
-    if (subscriber->enabled.count < hook_count || !sp_hooks_enter(thread)) {
+    if (processors & ~subscriber->enabled.mask) {
+        return false;
+    }
+    if (processors == 0) {
+        return true;
+    }
+    if (!sp_hooks_enter(thread)) {
         return false;
     }
     bool refused = true;
     for (unsigned i = 0; i < subscriber->enabled.count && refused; i++) {
-        const spool_processor *processor = &subscriber->processors[subscriber->enabled.index[i]];
-        refused = !processor->ops->enabled(processor->self, query);
+        unsigned index = subscriber->enabled.index[i];
+        const spool_processor *processor = &subscriber->processors[index];
+        refused = !(processors >> index & 1) || !processor->ops->enabled(processor->self, query);
     }
     sp_hooks_leave(thread);
     return refused;

@@ -52,7 +52,7 @@ static bool span_copy(sp_thread_block *thread, sp_slot *pinned, spool_span handl
         return false;
     }
     spool_span_data data;
-    bool copied = sp_span_record_copy(sp_slot_record(slot), arena, &data);
+    bool copied = sp_span_record_copy(sp_record_of_nobody(slot), arena, &data);
     memset(out, 0, sizeof *out);
     out->struct_size = sizeof *out;
     body_copy(sp_slot_body(slot), out);

@@ -135,6 +135,15 @@ void spool_span_set(spool_span span, spool_attr attr) {
     spool_span_set_all(span, &attr, 1);
 }
 
+/* What the attribute means to span parts of filters. The slot is locked: nobody else changes `own`. */
+static SP_NOINLINE void conditions_update(const sp_filter_set *filters, sp_body *body,
+                                          const spool_attr *attr) {
+    if (sp_load_relaxed(&body->verdict.set_id) == filters->id) {
+        uint32_t own = sp_load_relaxed(&body->verdict.own);
+        sp_store_relaxed(&body->verdict.own, sp_filter_condition_update(filters, own, attr));
+    }
+}
+
 /* Encodes and stores attributes one by one; the lock is taken for each, since encoding reads the user's
  * memory. */
 void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) {
@@ -143,6 +152,7 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
         return;
     }
     const sp_wire_limits *limits = &change.subscriber->span_attrs;
+    const sp_filter_set *filters = sp_filters_of(change.subscriber);
     for (size_t i = 0; i < count; i++) {
         sp_wire_field field;
         bool made =
@@ -154,6 +164,9 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
         }
         if (SP_LIKELY(made)) {
             sp_body_set_attr(change.thread, body, &field, limits->attr_count);
+            if (SP_UNLIKELY(filters && filters->condition_count)) {
+                conditions_update(filters, body, &attrs[i]);
+            }
         } else {
             body->dropped_attrs++;
         }
@@ -279,10 +292,14 @@ static void current_hooks_run(sp_thread_block *thread, spool_span span, bool ent
         return;
     }
     const sp_hook_list *list = enter ? &subscriber->span_enter : &subscriber->span_exit;
-    if (SP_UNLIKELY(list->count) && sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN &&
-        sp_hooks_enter(thread)) {
+    sp_verdict_view verdict;
+    if (SP_UNLIKELY(list->count) && sp_verdict_read(span, &verdict) &&
+        sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN && sp_hooks_enter(thread)) {
         for (unsigned i = 0; i < list->count; i++) {
             const spool_processor *processor = &subscriber->processors[list->index[i]];
+            if (!(verdict.admitted >> list->index[i] & 1)) {
+                continue;
+            }
             if (enter) {
                 processor->ops->span_enter(processor->self, span);
             } else {

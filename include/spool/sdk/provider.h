@@ -9,6 +9,7 @@
 
 #include <spool/ext/processor.h>
 #include <spool/ext/sampler.h>
+#include <spool/sdk/filter.h>
 #include <spool/sdk/resource.h>
 #include <spool/sdk/stats.h>
 #include <spool/status.h>
@@ -54,12 +55,16 @@ typedef struct spool_sdk_options {
     int32_t minimum_severity; /* default 0: none; records below are filtered, not 0 (LS-07) */
     uint64_t max_live_spans;  /* of the process; default 1,000,000; more are not recorded */
     uint64_t max_live_bytes;  /* of their memory; default 256 MiB; likewise */
+    /* What the SDK sees at all, and what each processor sees of that (by its place; an entry may be
+     * NULL). References are taken. Default NULL: everything. */
+    const spool_filter *filter;
+    const spool_filter *const *processor_filters;
 } spool_sdk_options;
 
 #define SPOOL_SDK_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(spool_sdk_options), NULL, 0, {NULL, NULL}, NULL, {NULL, NULL}, SPOOL_LIMITS_INIT,   \
-            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456                                       \
+            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456, NULL, NULL                           \
     }
 SPOOL_API void spool_sdk_options_init(spool_sdk_options *options);
 

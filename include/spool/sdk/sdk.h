@@ -9,6 +9,7 @@
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
 #include <spool/sdk/diagnostics.h>
+#include <spool/sdk/filter.h>
 #include <spool/sdk/live.h>
 #include <spool/sdk/memory.h>
 #include <spool/sdk/otlp.h>
