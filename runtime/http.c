@@ -25,10 +25,14 @@
 
 /* How long addresses serve before they are asked for again; a failure makes them stale at once. */
 #define ADDRESSES_FRESH_NS (60 * SP_NS_PER_S)
+/* In flight at once; what feeds a client has far lower limits of its own. */
+enum { MOST_CALLS = 65536 };
 
 /* --- the end of a call --- */
 
-static void call_free(sp_http_call *call) {
+/* The last reference is gone; the client may be, too. */
+static void call_drop(void *node) {
+    sp_http_call *call = node;
     if (call->easy) {
         curl_easy_cleanup(call->easy);
     }
@@ -36,28 +40,6 @@ static void call_free(sp_http_call *call) {
     curl_slist_free_all(call->resolve);
     sp_timer_destroy(call->deadline);
     free(call->body);
-    free(call);
-}
-
-static void call_link(sp_http_call *call) {
-    sp_http *client = call->client;
-    call->next = client->calls;
-    if (call->next) {
-        call->next->link = &call->next;
-    }
-    call->link = &client->calls;
-    client->calls = call;
-}
-
-/* One that is in no list stays so. */
-static void call_unlink(sp_http_call *call) {
-    if (call->link) {
-        *call->link = call->next;
-        if (call->next) {
-            call->next->link = call->link;
-        }
-        call->link = NULL;
-    }
 }
 
 /* The client may be gone when this returns. */
@@ -76,9 +58,9 @@ static void call_finish(sp_http_call *call, sp_http_result *result) {
     if (result->kind != SP_HTTP_REPLY) {
         call->client->addresses_stale = true;
     }
-    call_unlink(call);
+    (void)sp_http_calls_remove(&call->client->calls, NULL, call);
     call->done(call->arg, result);
-    call_free(call);
+    sp_counted_unref(call);
 }
 
 static void call_fail(sp_http_call *call, int kind, const char *error) {
@@ -140,6 +122,7 @@ static void client_free(sp_http *client) {
     free(client->client_key);
     curl_slist_free_all(client->headers);
     free(client->addresses);
+    sp_counted_pool_close(client->pool);
     free(client);
 }
 
@@ -243,7 +226,7 @@ static bool call_start(sp_http_call *call) {
 
 static sp_http_call *call_create(sp_http *client, const char *const *headers,
                                  const spool_batch_piece *pieces, size_t count) {
-    sp_http_call *call = calloc(1, sizeof *call);
+    sp_http_call *call = sp_counted_take(client->pool);
     if (!call) {
         return NULL;
     }
@@ -256,7 +239,7 @@ static sp_http_call *call_create(sp_http *client, const char *const *headers,
     }
     call->deadline = sp_timer_create(client->runtime, deadline_passed, call);
     if (!call->deadline || !sp_http_request_init(call, headers)) {
-        call_free(call);
+        sp_counted_unref(call);
         return NULL;
     }
     return call;
@@ -281,11 +264,11 @@ sp_http_call *sp_http_post(sp_http *client, const char *const *headers,
     call->done = done;
     call->arg = arg;
     if (!call_start(call)) {
-        call_free(call);
+        sp_counted_unref(call);
         return NULL;
     }
     sp_timer_set(call->deadline, deadline_ns);
-    call_link(call);
+    sp_http_calls_push_front(&client->calls, NULL, call);
     return call;
 }
 
@@ -335,9 +318,10 @@ spool_status sp_http_create(sp_runtime *runtime, const sp_http_options *options,
         return SPOOL_ERR_NOMEM;
     }
     client->runtime = runtime;
+    client->pool = sp_counted_pool_create(sizeof(sp_http_call), MOST_CALLS, call_drop);
     spool_status status = sp_http_target_init(options, &client->target);
-    if (status == SPOOL_OK &&
-        (!options_copy(client, options) || !multi_create(client, options->max_connections))) {
+    if (status == SPOOL_OK && (!client->pool || !options_copy(client, options) ||
+                               !multi_create(client, options->max_connections))) {
         status = SPOOL_ERR_NOMEM;
     }
     if (status != SPOOL_OK) {
@@ -348,24 +332,12 @@ spool_status sp_http_create(sp_runtime *runtime, const sp_http_options *options,
     return SPOOL_OK;
 }
 
-static sp_http_call *calls_pop(sp_http *client) {
-    sp_http_call *first = client->calls;
-    if (first) {
-        client->calls = first->next;
-        first->link = NULL;
-        if (first->next) {
-            first->next->link = &client->calls;
-        }
-    }
-    return first;
-}
-
 void sp_http_destroy(sp_http *client) {
     if (!client || client->closing) {
         return;
     }
     client->closing = true;
-    for (sp_http_call *call; (call = calls_pop(client)) != NULL;) {
+    for (sp_http_call *call; (call = sp_http_calls_pop_front(&client->calls, NULL)) != NULL;) {
         call_fail(call, SP_HTTP_CANCELLED, "cancelled");
     }
     curl_multi_cleanup(client->multi);

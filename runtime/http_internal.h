@@ -7,34 +7,17 @@
 #include "runtime/http_target.h"
 #include "runtime/resolver.h"
 
+#include "sdk/memory/counted.h"
+#include "sdk/memory/list.h"
+
 #include <curl/curl.h>
 
 /* One socket of libcurl's; see http_socket.c. */
 typedef struct sp_http_socket sp_http_socket;
 
-struct sp_http {
-    sp_runtime *runtime;
-    sp_http_target target;
-    char *certificate;
-    char *client_certificate;
-    char *client_key;
-    struct curl_slist *headers;
-    size_t max_response_bytes;
-    CURLM *multi;
-    sp_timer *timer; /* libcurl's; made by the first call */
-    sp_http_call *calls;
-    sp_http_socket *sockets;
-    unsigned reaping; /* depth of sp_http_reap */
-    bool closing;
-    char *addresses; /* NULL before the first look-up */
-    uint64_t addresses_at_ns;
-    bool addresses_stale;
-};
-
 struct sp_http_call {
     sp_http *client;
-    sp_http_call *next;
-    sp_http_call **link; /* what points here: the list's head or a `next` */
+    SP_LIST_LINK(struct sp_http_call) link;
     void (*done)(void *arg, const sp_http_result *result);
     void *arg;
     sp_timer *deadline;
@@ -61,6 +44,28 @@ struct sp_http_call {
     int64_t retry_after_ms;
     bool too_large;
     bool no_memory;
+};
+
+SP_LIST_POINTERS(sp_http_calls, struct sp_http_call, link);
+
+struct sp_http {
+    sp_runtime *runtime;
+    sp_http_target target;
+    char *certificate;
+    char *client_certificate;
+    char *client_key;
+    struct curl_slist *headers;
+    size_t max_response_bytes;
+    CURLM *multi;
+    sp_timer *timer;     /* libcurl's; made by the first call */
+    sp_http_calls calls; /* in flight; counted nodes of `pool` */
+    sp_counted_pool *pool;
+    sp_http_socket *sockets;
+    unsigned reaping; /* depth of sp_http_reap */
+    bool closing;
+    char *addresses; /* NULL before the first look-up */
+    uint64_t addresses_at_ns;
+    bool addresses_stale;
 };
 
 /* http.c: ends the calls that libcurl says are over. Foreign code runs; the client may be gone after. */

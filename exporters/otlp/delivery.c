@@ -36,22 +36,11 @@ static const char *url(const sp_delivery *self) {
 
 /* --- the end --- */
 
-static void unlink_delivery(sp_delivery *self) {
-    if (self->previous) {
-        self->previous->next = self->next;
-    } else {
-        self->owner->deliveries = self->next;
-    }
-    if (self->next) {
-        self->next->previous = self->previous;
-    }
-}
-
 static void answer(sp_delivery *self, const spool_outcome *outcome) {
     sp_otlp *owner = self->owner;
     uint64_t batch_id = self->batch_id;
     sp_timer_destroy(self->timer);
-    unlink_delivery(self);
+    (void)sp_deliveries_remove(&owner->deliveries, NULL, self);
     free(self->owned);
     free(self);
     spool_batch_done(batch_id, outcome);
@@ -252,11 +241,7 @@ static void run_begin(sp_task *task) {
 
 void sp_delivery_begin(sp_delivery *self) {
     sp_otlp *owner = self->owner;
-    self->next = owner->deliveries;
-    if (self->next) {
-        self->next->previous = self;
-    }
-    owner->deliveries = self;
+    sp_deliveries_push_front(&owner->deliveries, NULL, self);
     if (owner->stopping) {
         give_up(self, SPOOL_DROP_SHUTDOWN);
         return;
@@ -282,9 +267,9 @@ void sp_delivery_begin(sp_delivery *self) {
 }
 
 void sp_deliveries_end(sp_otlp *owner, bool all) {
-    sp_delivery *next = NULL;
-    for (sp_delivery *self = owner->deliveries; self; self = next) {
-        next = self->next;
+    sp_delivery *self = owner->deliveries.head;
+    sp_delivery *next;
+    for (; sp_deliveries_step(&owner->deliveries, NULL, self, &next); self = next) {
         if (!self->call) {
             give_up(self, SPOOL_DROP_SHUTDOWN);
         } else if (all) {

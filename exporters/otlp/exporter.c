@@ -118,7 +118,7 @@ static void stop_run(sp_task *task) {
     self->stopping = true;
     sp_deliveries_end(self, false);
     bool at_once = self->stop_deadline_ns <= sp_deadline_after_ms(0);
-    if (!at_once && self->deliveries) {
+    if (!at_once && !sp_deliveries_is_empty(&self->deliveries)) {
         self->stop_timer = sp_timer_create(self->runtime, stop_in_flight, self);
         at_once = !self->stop_timer;
     }

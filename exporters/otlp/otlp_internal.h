@@ -8,6 +8,7 @@
 #include "exporters/otlp/retry.h"
 #include "runtime/http.h"
 #include "runtime/loop.h"
+#include "sdk/memory/list.h"
 
 #include <spool/sdk/otlp.h>
 
@@ -18,6 +19,30 @@
 
 typedef struct sp_otlp sp_otlp;
 typedef struct sp_delivery sp_delivery;
+
+/* One batch on its way, from export_batch to its answer. Owner: the loop thread, once it is begun. */
+struct sp_delivery {
+    sp_task task; /* first: the task is the delivery */
+    sp_otlp *owner;
+    SP_LIST_LINK(struct sp_delivery) link; /* in `deliveries` */
+    uint64_t batch_id;
+    uint64_t count;
+    uint32_t signal;
+    uint64_t deadline_ns;
+    const spool_batch_piece *pieces; /* the batch's, or `single` */
+    size_t piece_count;
+    size_t size;
+    spool_batch_piece single;
+    void *owned; /* what `single` points to: a copy, or the compressed bytes */
+    bool compressed;
+    uint32_t attempts;
+    bool unanswered; /* a try was sent whole and got no reply */
+    sp_http_call *call;
+    sp_timer *timer;   /* between two tries */
+    char failure[320]; /* of the last try, in words */
+};
+
+SP_LIST_POINTERS(sp_deliveries, struct sp_delivery, link);
 
 enum sp_otlp_state {
     SP_OTLP_OPEN,
@@ -44,35 +69,12 @@ struct sp_otlp {
 
     /* loop thread */
     sp_http *client;
-    sp_delivery *deliveries;
+    sp_deliveries deliveries;
     sp_random random;
     bool stopping;
     sp_timer *stop_timer;
     sp_task stop;
     uint64_t stop_deadline_ns; /* set before the stop is posted */
-};
-
-/* One batch on its way, from export_batch to its answer. Owner: the loop thread, once it is begun. */
-struct sp_delivery {
-    sp_task task; /* first: the task is the delivery */
-    sp_otlp *owner;
-    sp_delivery *next;
-    sp_delivery *previous;
-    uint64_t batch_id;
-    uint64_t count;
-    uint32_t signal;
-    uint64_t deadline_ns;
-    const spool_batch_piece *pieces; /* the batch's, or `single` */
-    size_t piece_count;
-    size_t size;
-    spool_batch_piece single;
-    void *owned; /* what `single` points to: a copy, or the compressed bytes */
-    bool compressed;
-    uint32_t attempts;
-    bool unanswered; /* a try was sent whole and got no reply */
-    sp_http_call *call;
-    sp_timer *timer;   /* between two tries */
-    char failure[320]; /* of the last try, in words */
 };
 
 /* delivery.c. Takes the batch; its bytes are copied if they are borrowed. NULL: no memory. */

@@ -227,15 +227,19 @@ const sp_scope *sp_log_data_scope(const spool_log_data *log) {
 
 /* ---- boxes ---- */
 
-/* A record's boxes are the thread's, one set for each depth of emission; reset when the emit ends. */
+/*
+ * A record's boxes are the thread's, one set for each depth of emission; reset when the emit ends. A
+ * record that is handed on is one deeper without being in a hook of its own.
+ */
+enum { BOX_SETS = 2 * SP_MAX_HOOK_DEPTH + 1 };
 typedef struct thread_boxes {
-    sp_box_set *sets[SP_MAX_HOOK_DEPTH + 1];
+    sp_box_set *sets[BOX_SETS];
 } thread_boxes;
 
 static void boxes_end(sp_thread_block *thread, void *value) {
     (void)thread;
     thread_boxes *boxes = value;
-    for (unsigned i = 0; i <= SP_MAX_HOOK_DEPTH; i++) {
+    for (unsigned i = 0; i < BOX_SETS; i++) {
         if (boxes->sets[i]) {
             sp_box_set_destroy(boxes->sets[i]);
         }
@@ -251,7 +255,14 @@ static sp_box_set **boxes_of(sp_thread_block *thread, bool make) {
         boxes = calloc(1, sizeof *boxes);
         thread->parts[SP_PART_LOG_BOXES] = boxes;
     }
-    return boxes ? &boxes->sets[thread->hook_depth] : NULL;
+    return boxes ? &boxes->sets[thread->hook_depth + thread->handed_on] : NULL;
+}
+
+static void boxes_reset(sp_thread_block *thread) {
+    sp_box_set **set = boxes_of(thread, false);
+    if (SP_UNLIKELY(set && *set)) {
+        sp_box_reset_all(*set);
+    }
 }
 
 void *spool_ext_log_get(spool_log_data *log, spool_ext_id type) {
@@ -295,10 +306,7 @@ static void hooks_run(sp_emission *emission, uint32_t admitted) {
             processor->ops->log_emit(processor->self, &emission->data);
         }
     }
-    sp_box_set **set = boxes_of(thread, false);
-    if (SP_UNLIKELY(set && *set)) {
-        sp_box_reset_all(*set);
-    }
+    boxes_reset(thread);
     sp_hooks_leave(thread);
     count(emission, SP_COUNT_FINISHED);
 }
@@ -372,4 +380,50 @@ void sp_emit(sp_thread_block *thread, sp_subscriber *subscriber, const sp_scope 
     }
     hooks_run(&emission, admitted);
     sp_scratch_release(&thread->scratch, mark);
+}
+
+/* ---- handing on ---- */
+
+static void hand_on(sp_thread_block *thread, spool_sdk *sdk, const spool_processor *processor,
+                    const spool_log_data *log) {
+    sp_emission emission;
+    emission.thread = thread;
+    emission.subscriber = sdk;
+    emission.scope = sp_scope_intern(log->scope);
+    emission.data = *log;
+    emission.data.struct_size = sizeof emission;
+    emission.data.scope = &emission.scope->view;
+    if (!log->resource) {
+        emission.data.resource = spool_resource_data_of(sdk->resource);
+    }
+    emission.span = (spool_span){0};
+    emission.processor = 0;
+    emission.own_capacity = 0;
+    sp_scratch_mark mark = sp_scratch_hold(&thread->scratch);
+    thread->handed_on++;
+    processor->ops->log_emit(processor->self, &emission.data);
+    boxes_reset(thread);
+    thread->handed_on--;
+    sp_scratch_release(&thread->scratch, mark);
+}
+
+bool spool_log_data_hand_on(spool_sdk *sdk, const spool_processor *processor,
+                            const spool_log_data *log) {
+    sp_thread_block *thread = sp_thread();
+    if (!thread || !sdk || !processor || !processor->ops || !log ||
+        processor->ops->struct_size <= offsetof(spool_processor_ops, log_emit) ||
+        !processor->ops->log_emit) {
+        return false;
+    }
+    /* Outside of hooks this is one: a record that waited could wait for itself. */
+    bool in_hook = thread->hook_depth != 0;
+    if (thread->handed_on == SP_MAX_HOOK_DEPTH || (!in_hook && !sp_hooks_enter(thread))) {
+        sp_misuse_count(SP_MISUSE_HOOK_RECURSION, 1);
+        return false;
+    }
+    hand_on(thread, sdk, processor, log);
+    if (!in_hook) {
+        sp_hooks_leave(thread);
+    }
+    return true;
 }

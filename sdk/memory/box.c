@@ -15,9 +15,9 @@
 #include "sdk/platform/atomics.h"
 #include "sdk/platform/compiler.h"
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/lock_rank.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ typedef struct box_type {
     void (*destroy)(void *value);
 } box_type;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lock = SP_MUTEX_INIT(SP_RANK_BOX_TYPES, "box types");
 static box_type types[SP_BOX_TYPES];
 static _Atomic uint32_t type_count;
 static sp_box_layout layouts[SP_BOX_TYPES + 1]; /* by number of types */
@@ -64,7 +64,7 @@ spool_ext_id spool_ext_register(const char *name, size_t size, size_t align,
     if (copy == NULL) {
         return 0;
     }
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     /* Relaxed: written under the lock alone. */
     uint32_t count = sp_load_relaxed(&type_count);
     bool taken = count < SP_BOX_TYPES;
@@ -74,7 +74,7 @@ spool_ext_id spool_ext_register(const char *name, size_t size, size_t align,
         /* Release: the type and its layout; partners: the acquires of type_count below. */
         sp_store_release(&type_count, count + 1);
     }
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
     if (!taken) {
         free(copy);
         return 0;
@@ -242,9 +242,9 @@ void sp_box_set_destroy(sp_box_set *set) {
 }
 
 void sp_box_before_fork(void) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
 }
 
 void sp_box_after_fork(void) {
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }

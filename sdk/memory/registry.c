@@ -214,32 +214,39 @@ sp_slot *sp_registry_slot(spool_span handle) {
     return sp_handle_slot(handle);
 }
 
-static size_t count_live_in(const sp_chunk *chunk, uint16_t sdk, uint32_t sdk_epoch) {
-    size_t count = 0;
-    for (uint32_t i = 0; i < chunk->indices.length; i++) {
-        sp_slot *slot = &chunk->slots[i];
-        unsigned state = sp_slot_state(slot);
-        sp_slot_view view;
-        if ((state == SP_SLOT_LIVE || state == SP_SLOT_ENDING) &&
-            sp_slot_read(sp_slot_handle(slot), &view) &&
-            (view.state == SP_SLOT_LIVE || view.state == SP_SLOT_ENDING) && view.sdk == sdk &&
-            view.sdk_epoch == sdk_epoch) {
-            count++;
+sp_slot *sp_registry_next(sp_slot_walk *walk) {
+    for (; walk->shard < SP_SHARDS; walk->shard++, walk->chunk = 0) {
+        sp_shard *shard = sp_shard_at(walk->shard);
+        for (; shard != NULL && walk->chunk < SP_SHARD_CHUNKS; walk->chunk++, walk->index = 0) {
+            sp_chunk *chunk = sp_shard_chunk(shard, walk->chunk << SP_CHUNK_SLOT_BITS);
+            if (chunk == NULL) {
+                break;
+            }
+            while (walk->index < chunk->indices.length) {
+                sp_slot *slot = &chunk->slots[walk->index++];
+                /* Relaxed: zero says that the slot was never used; callers look again. */
+                if (sp_load_relaxed(&slot->word) != 0) {
+                    return slot;
+                }
+            }
         }
+        walk->index = 0;
     }
-    return count;
+    return NULL;
+}
+
+static bool is_live(unsigned state) {
+    return state == SP_SLOT_LIVE || state == SP_SLOT_ENDING;
 }
 
 size_t sp_registry_count_live(uint16_t sdk, uint32_t sdk_epoch) {
     size_t count = 0;
-    for (uint32_t s = 0; s < SP_SHARDS; s++) {
-        sp_shard *shard = sp_shard_at(s);
-        for (uint32_t c = 0; shard != NULL && c < SP_SHARD_CHUNKS; c++) {
-            sp_chunk *chunk = sp_shard_chunk(shard, c << SP_CHUNK_SLOT_BITS);
-            if (chunk == NULL) {
-                break;
-            }
-            count += count_live_in(chunk, sdk, sdk_epoch);
+    sp_slot_walk walk = {0, 0, 0};
+    for (sp_slot *slot = sp_registry_next(&walk); slot != NULL; slot = sp_registry_next(&walk)) {
+        sp_slot_view view;
+        if (is_live(sp_slot_state(slot)) && sp_slot_read(sp_slot_handle(slot), &view) &&
+            is_live(view.state) && view.sdk == sdk && view.sdk_epoch == sdk_epoch) {
+            count++;
         }
     }
     return count;

@@ -8,7 +8,7 @@
  *
  * The slot word, the one atomic that everything hangs on:
  *
- *     63..32 generation | 31..12 locker | 11..8 state | 7 lock | 6 pinned | 5..0 unused
+ *     63..32 generation | 31..12 locker | 11..8 state | 7 lock | 6 pinned | 5..0 turn
  *
  *     FREE -> STARTING (sp_registry_acquire, by the shard's owner)
  *     STARTING -> LIVE or LIGHT (sp_slot_publish, release: publishes header and body)
@@ -16,6 +16,9 @@
  *     ENDING -> ENDED (sp_slot_freeze: nobody may lock any more)
  *     STARTING, ENDING, ENDED -> FREE with generation + 1 (sp_registry_release); pinned slots are
  *     parked in ENDED and freed by the last unpin; LIGHT -> STARTING before (sp_slot_take_light)
+ *
+ * `turn` counts unlocks, modulo 64: who reads a body without its lock (the dump of live spans) asks
+ * the word before and after, and sees that it was changed in between.
  *
  * Owners: a free slot belongs to its shard's owner thread; a live one to whoever holds its lock; an
  * ENDING or ENDED one to its ender, who stays in the locker field and alone may change the word.
@@ -57,6 +60,7 @@ enum {
     SP_HANDLE_SHARD_BITS = 12
 };
 
+#define SP_WORD_TURN UINT64_C(63)
 #define SP_WORD_PINNED (UINT64_C(1) << 6)
 #define SP_WORD_LOCK (UINT64_C(1) << 7)
 #define SP_WORD_STATE_SHIFT 8
@@ -128,8 +132,9 @@ static inline void sp_slot_unlock(sp_slot *slot) {
     uint64_t live = (uint64_t)SP_SLOT_LIVE << SP_WORD_STATE_SHIFT;
     uint64_t dropped =
         (word & SP_WORD_STATE) == live ? SP_WORD_LOCK | SP_WORD_LOCKER : SP_WORD_LOCK;
+    uint64_t turn = (word + 1) & SP_WORD_TURN;
     /* Release: what was changed under the lock; partners: the acquires in slot_lock.c. */
-    sp_store_release(&slot->word, word & ~dropped);
+    sp_store_release(&slot->word, (word & ~(dropped | SP_WORD_TURN)) | turn);
 }
 
 /* LIVE -> ENDING with the caller as locker, once nobody holds the lock. NULL as sp_slot_lock(). */
@@ -185,9 +190,29 @@ void sp_registry_reclaims_with(void (*reclaim)(sp_thread_block *thread, sp_slot 
  * Spill memory of at least `size` bytes, 16-byte aligned, not zeroed: pooled in
  * SP_SPILL_SMALL_BYTES and _LARGE_BYTES, from the heap above. NULL: cap, or no memory. The release,
  * on any thread, names the size that was asked for.
+ *
+ * A pooled block is at a multiple of SP_SPILL_SMALL_BYTES, is never unmapped, and belongs to one
+ * class for ever; one from the heap is never at such a multiple. So a reader without a lock knows
+ * by the address alone what it may touch.
  */
 void *sp_spill_acquire(sp_thread_block *thread, size_t size);
 void sp_spill_release(sp_thread_block *thread, void *spill, size_t size);
+
+static inline bool sp_spill_is_pooled(const void *spill) {
+    return spill != NULL && ((uintptr_t)spill & (SP_SPILL_SMALL_BYTES - 1)) == 0;
+}
+
+/*
+ * A walk over all headers that were ever used; zero-initialised it starts at the first. NULL after
+ * the last. No lock, no allocation: from signal handlers too. A slot that is taken meanwhile may or
+ * may not be met.
+ */
+typedef struct sp_slot_walk {
+    uint32_t shard;
+    uint32_t chunk;
+    uint32_t index;
+} sp_slot_walk;
+struct sp_slot *sp_registry_next(sp_slot_walk *walk);
 
 /* Slots in state LIVE or ENDING that belong to one SDK: a walk over all headers. */
 size_t sp_registry_count_live(uint16_t sdk, uint32_t sdk_epoch);

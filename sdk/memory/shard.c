@@ -9,8 +9,7 @@
 
 #include "sdk/memory/pages.h"
 #include "sdk/platform/check.h"
-
-#include <pthread.h>
+#include "sdk/platform/lock_rank.h"
 
 SP_LIST_POINTERS(orphan_list, sp_shard, link);
 
@@ -19,8 +18,8 @@ enum { MAX_CREDIT_BATCH = 32, LIGHT_SHARE = 4 };
  * faults. */
 #define IDLE_BYTES (UINT64_C(4) << 20)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lock = SP_MUTEX_INIT(SP_RANK_SHARDS, "shards");
+static sp_mutex shared_lock = SP_MUTEX_INIT(SP_RANK_SHARED_SHARD, "shared shard");
 
 _Atomic(sp_shard *) sp_shard_table[SP_SHARDS];
 static uint32_t shard_count; /* of threads; the shared one is at the end of the table */
@@ -97,12 +96,12 @@ void sp_cap_give_credits(sp_shard *shard) {
 
 void sp_registry_set_caps(uint64_t live_spans, uint64_t body_bytes) {
     int64_t cap = live_spans < INT64_MAX / 2 ? (int64_t)live_spans : INT64_MAX / 2;
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     int64_t before = sp_load_relaxed(&credits_cap);
     sp_store_relaxed(&credits_cap, cap);
     (void)sp_add_relaxed(&credits_left, cap - before);
     sp_store_relaxed(&bytes_cap, body_bytes);
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 /* ---- chunks ---- */
@@ -355,9 +354,9 @@ static sp_shard *adopt_or_make(void) {
 }
 
 sp_shard *sp_shard_attach(sp_thread_block *thread) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     thread->shard = adopt_or_make();
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
     return thread->shard;
 }
 
@@ -374,35 +373,35 @@ void sp_shard_hand_over(sp_thread_block *thread) {
     }
     (void)sp_add_relaxed(&credits_left, (int64_t)shard->credits);
     shard->credits = 0;
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     orphan_list_push_front(&orphans, NULL, shard);
     (void)sp_add_relaxed(&orphan_count, 1);
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 void sp_shard_lock_shared(void) {
-    pthread_mutex_lock(&shared_lock);
+    sp_mutex_lock(&shared_lock);
 }
 
 void sp_shard_unlock_shared(void) {
-    pthread_mutex_unlock(&shared_lock);
+    sp_mutex_unlock(&shared_lock);
 }
 
 void sp_registry_limit_shards(uint32_t shards) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     shard_limit = shards < SP_SHARDS - 1 ? shards : SP_SHARDS - 1;
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 void sp_shard_before_fork(void) {
-    pthread_mutex_lock(&lock);
-    pthread_mutex_lock(&shared_lock);
+    sp_mutex_lock(&lock);
+    sp_mutex_lock(&shared_lock);
     sp_box_before_fork();
 }
 
 /* The shards of threads that are gone are on no list: nothing is to be done to lose them. */
 void sp_shard_after_fork(void) {
     sp_box_after_fork();
-    pthread_mutex_unlock(&shared_lock);
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&shared_lock);
+    sp_mutex_unlock(&lock);
 }

@@ -129,12 +129,16 @@ sp_slot *sp_slot_lock(sp_thread_block *thread, spool_span handle) {
     }
     uint64_t word;
     if (SP_LIKELY(claim(slot, handle, thread->number, SP_SLOT_LIVE, SP_WORD_LOCK, &word))) {
+        /* Release: the lock is seen before what is changed under it; partner: the fence of the
+         * dump of live spans. */
+        sp_fence_release();
         return slot;
     }
     if (same_generation(word, handle) && state_of(word) == SP_SLOT_ENDING &&
         locker_of(word) == thread->number && (word & SP_WORD_LOCK) == 0) {
         /* Relaxed: the ender alone changes the word, and sees its own changes. */
         sp_store_relaxed(&slot->word, word | SP_WORD_LOCK);
+        sp_fence_release(); /* as above */
         return slot;
     }
     return NULL;

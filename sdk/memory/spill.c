@@ -6,6 +6,9 @@
  * chunk.
  *
  * Chunks stay with their shard and count towards the cap in bytes.
+ *
+ * A block from the heap starts behind a word that says how far, so chosen that its address is never
+ * one that a pooled block could have.
  */
 #include "sdk/memory/pages.h"
 #include "sdk/memory/registry.h"
@@ -14,6 +17,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCKS = 64 };
 
@@ -105,12 +109,32 @@ static void *acquire_from(sp_shard *shard, unsigned class) {
     return (uint8_t *)chunk + block * block_bytes(class);
 }
 
+/* Twice the alignment at most: one of two neighbouring places is no multiple of a block. */
+static void *heap_acquire(size_t size) {
+    enum { STEP = 16 };
+    int saved_errno = errno;
+    uint8_t *raw = size <= SIZE_MAX - 2 * STEP ? malloc(size + (size_t)(2 * STEP)) : NULL;
+    errno = saved_errno;
+    if (raw == NULL) {
+        return NULL;
+    }
+    size_t skip = STEP;
+    if (sp_spill_is_pooled(raw + skip)) {
+        skip += STEP;
+    }
+    memcpy(raw + skip - sizeof skip, &skip, sizeof skip);
+    return raw + skip;
+}
+
+static void heap_release(uint8_t *spill) {
+    size_t skip;
+    memcpy(&skip, spill - sizeof skip, sizeof skip);
+    free(spill - skip);
+}
+
 void *sp_spill_acquire(sp_thread_block *thread, size_t size) {
     if (size > SP_SPILL_LARGE_BYTES) {
-        int saved_errno = errno;
-        void *spill = malloc(size);
-        errno = saved_errno;
-        return spill;
+        return heap_acquire(size);
     }
     if (thread->shard == NULL && sp_shard_attach(thread) == NULL) {
         return NULL;
@@ -144,7 +168,7 @@ void sp_spill_release(sp_thread_block *thread, void *spill, size_t size) {
         return;
     }
     if (size > SP_SPILL_LARGE_BYTES) {
-        free(spill);
+        heap_release(spill);
         return;
     }
     unsigned class = class_of(size);

@@ -21,6 +21,7 @@
 #include "sdk/platform/check.h"
 #include "sdk/platform/diagnostics.h"
 #include "sdk/platform/fork.h"
+#include "sdk/platform/lock_rank.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -51,7 +52,7 @@ static pthread_key_t key;
 static bool key_made;
 static char late_mark; /* its address is the key's value of a LATE thread */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lock = SP_MUTEX_INIT(SP_RANK_THREADS, "threads");
 static sp_slab slab;
 static sp_thread_block *all;
 static sp_thread_block *free_head;
@@ -73,7 +74,7 @@ static void end_parts(sp_thread_block *block) {
 }
 
 static void recycle(sp_thread_block *block) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     for (unsigned i = 0; i < SP_MAX_PINS; i++) {
         sp_store_relaxed(&block->pins[i], NULL);
     }
@@ -87,7 +88,7 @@ static void recycle(sp_thread_block *block) {
     free_tail = block;
     /* Release: all that the thread did with its number is over; partner: sp_thread_lives(). */
     sp_store_release(&block->state, SP_THREAD_FREE);
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 static SP_NOINLINE void end_block(sp_thread_block *block) {
@@ -114,13 +115,13 @@ UNSANITIZED static void end_thread(void *value) {
 }
 
 static void before_fork(void) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     sp_shard_before_fork();
 }
 
 static void after_fork_in_parent(void) {
     sp_shard_after_fork();
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 /*
@@ -140,7 +141,7 @@ static void after_fork_in_child(void) {
         sp_store_relaxed(&block->state, SP_THREAD_LOST);
     }
     sp_shard_after_fork();
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 static void init_once(void) {
@@ -157,6 +158,7 @@ static void prepare(sp_thread_block *block) {
     block->on_loop = 0;
     block->suppressed = 0;
     block->exporting = 0;
+    block->handed_on = 0;
     block->exit_passes = 0;
     block->shard = NULL;
     memset(block->parts, 0, sizeof block->parts);
@@ -164,7 +166,7 @@ static void prepare(sp_thread_block *block) {
 
 /* A free block, or a new one. */
 static sp_thread_block *take_block(void) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     sp_thread_block *block = free_head;
     if (block != NULL) {
         free_head = block->next_free;
@@ -183,7 +185,7 @@ static sp_thread_block *take_block(void) {
         /* Release: the number is in use; partner: sp_thread_lives(). */
         sp_store_release(&block->state, SP_THREAD_LIVE);
     }
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
     return block;
 }
 
@@ -219,11 +221,11 @@ void sp_thread_part_ends_with(unsigned part, void (*fini)(sp_thread_block *block
 }
 
 void sp_thread_each(void (*visit)(sp_thread_block *block, void *arg), void *arg) {
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     for (sp_thread_block *block = all; block != NULL; block = block->next) {
         visit(block, arg);
     }
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
 }
 
 bool sp_thread_lives(uint32_t number) {

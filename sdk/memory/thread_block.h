@@ -48,7 +48,8 @@ typedef struct sp_thread_block {
     uint8_t suppressed;  /* not 0: records made now are the library's own; they are not recorded */
     uint8_t exporting;   /* not 0: inside an exporter called by a simple processor */
     uint8_t exit_passes; /* how often the key's destructor has run */
-    uint8_t reserved[4];
+    uint8_t handed_on;   /* log records handed on by processors, on this thread's stack */
+    uint8_t reserved[3];
 
     /* The subscribers in use on this thread; written by the owner, read by a shutdown after
      * membarrier(): see sdk/subscriber/pin.h. */

@@ -7,6 +7,8 @@
 #ifndef SPOOL_SDK_PLATFORM_CHECK_H
 #define SPOOL_SDK_PLATFORM_CHECK_H
 
+#include "sdk/platform/compiler.h"
+
 #ifndef SP_CHECKS
 #define SP_CHECKS 0
 #endif
@@ -14,7 +16,8 @@
 enum { SP_CHECK_LEVEL = SP_CHECKS };
 
 /* Prints the place and the expression on descriptor 2 and aborts. */
-_Noreturn void sp_check_failed(const char *expression, const char *file, int line);
+_Noreturn void sp_check_failed(const char *expression, const char *file, int line)
+    SP_SHARED("check_failed");
 
 #if SP_CHECKS >= 1
 #define SP_CHECK(expression)                                                                       \

@@ -8,9 +8,9 @@
 
 #include "sdk/platform/atomics.h"
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/lock_rank.h"
 #include "sdk/resource/copy.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { BUCKETS = 1024 };
@@ -23,7 +23,7 @@ typedef struct interned {
 
 /* Pairs: the release store of a new head publishes the scope behind it; readers load with acquire. */
 static _Atomic(interned *) table[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lock = SP_MUTEX_INIT(SP_RANK_SCOPES, "scopes");
 static uint32_t interned_count; /* under lock */
 
 static const uint8_t overflow_bytes[] = {0x0a, 0x10, 0x0a, 0x0e, 's', 'p', 'o', 'o', 'l',
@@ -96,7 +96,7 @@ const sp_scope *sp_scope_intern(const spool_scope *scope) {
     if (found) {
         return found;
     }
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     found = find(&clean, hash);
     if (!found && interned_count < SP_SCOPE_LIMIT) {
         interned *made = make(&clean, hash);
@@ -107,7 +107,7 @@ const sp_scope *sp_scope_intern(const spool_scope *scope) {
             found = &made->scope;
         }
     }
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
     if (!found) {
         sp_misuse_count(SP_MISUSE_SCOPE_OVERFLOW, 1);
         found = &overflow;

@@ -9,8 +9,8 @@
 #include "sdk/subscriber/counters.h"
 
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/lock_rank.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct counters_entry {
@@ -26,7 +26,7 @@ typedef struct counters_block {
 
 static _Atomic(counters_block *) blocks;
 static counters_block shared; /* for threads without a block; under shared_lock */
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex shared_lock = SP_MUTEX_INIT(SP_RANK_COUNTERS, "counters");
 
 static void leave(sp_thread_block *thread, void *value) {
     (void)thread;
@@ -73,9 +73,9 @@ static void add(counters_entry *entry, uint32_t epoch, unsigned signal, unsigned
 }
 
 static SP_COLD void add_shared(unsigned sdk, uint32_t epoch, unsigned signal, unsigned what) {
-    pthread_mutex_lock(&shared_lock);
+    sp_mutex_lock(&shared_lock);
     add(&shared.entries[sdk], epoch, signal, what);
-    pthread_mutex_unlock(&shared_lock);
+    sp_mutex_unlock(&shared_lock);
 }
 
 void sp_counters_add(sp_thread_block *thread, unsigned sdk, uint32_t epoch, unsigned signal,
@@ -111,7 +111,7 @@ void sp_counters_sum(unsigned sdk, uint32_t epoch, uint64_t out_sums[2][SP_COUNT
     for (const counters_block *at = sp_load_acquire(&blocks); at; at = at->next) {
         sum(&at->entries[sdk], epoch, out_sums);
     }
-    pthread_mutex_lock(&shared_lock);
+    sp_mutex_lock(&shared_lock);
     sum(&shared.entries[sdk], epoch, out_sums);
-    pthread_mutex_unlock(&shared_lock);
+    sp_mutex_unlock(&shared_lock);
 }

@@ -4,11 +4,11 @@
  * running. See filter.h for owners and the closing protocol.
  */
 #include "sdk/platform/clock.h"
+#include "sdk/platform/lock_rank.h"
 #include "sdk/resource/copy.h"
 #include "sdk/subscriber/filter.h"
 #include "sdk/subscriber/subscriber.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +233,7 @@ void sp_filter_sets_free(sp_filter_set *sets) {
 
 /* ---- exchange ---- */
 
-static pthread_mutex_t exchange_lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex exchange_lock = SP_MUTEX_INIT(SP_RANK_FILTERS, "filters");
 
 /* The present set with one filter replaced: `place` -1 is the one for all. Under the lock. */
 static spool_status exchange(sp_subscriber *sdk, long place, const spool_filter *filter) {
@@ -264,10 +264,10 @@ static spool_status exchange(sp_subscriber *sdk, long place, const spool_filter 
 
 /* Frees the sets that were unhooked before the call, if nobody can be using them any more. */
 static void retired_free(sp_subscriber *sdk) {
-    pthread_mutex_lock(&exchange_lock);
+    sp_mutex_lock(&exchange_lock);
     sp_filter_set *sets = sdk->retired;
     sdk->retired = NULL;
-    pthread_mutex_unlock(&exchange_lock);
+    sp_mutex_unlock(&exchange_lock);
     if (sets && sp_pins_passed_wait(sdk, sp_deadline_after_ms(EXCHANGE_WAIT_MS))) {
         sp_filter_sets_free(sets);
         return;
@@ -277,10 +277,10 @@ static void retired_free(sp_subscriber *sdk) {
         last = last->next;
     }
     if (last) {
-        pthread_mutex_lock(&exchange_lock);
+        sp_mutex_lock(&exchange_lock);
         last->next = sdk->retired;
         sdk->retired = sets;
-        pthread_mutex_unlock(&exchange_lock);
+        sp_mutex_unlock(&exchange_lock);
     }
 }
 
@@ -288,9 +288,9 @@ static spool_status filter_set(spool_sdk *sdk, long place, const spool_filter *f
     if (sp_load_acquire(&sdk->state) != SP_SDK_OPEN) {
         return SPOOL_ERR_SHUTDOWN;
     }
-    pthread_mutex_lock(&exchange_lock);
+    sp_mutex_lock(&exchange_lock);
     spool_status status = exchange(sdk, place, filter);
-    pthread_mutex_unlock(&exchange_lock);
+    sp_mutex_unlock(&exchange_lock);
     if (status != SPOOL_OK) {
         return status;
     }

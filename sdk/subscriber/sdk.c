@@ -9,6 +9,7 @@
 #include "sdk/memory/registry.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/lock_rank.h"
 #include "sdk/platform/options.h"
 #include "sdk/subscriber/life.h"
 #include "sdk/subscriber/subscriber.h"
@@ -31,7 +32,7 @@ sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
 
 uint32_t spool_callsite_epoch = 1;
 
-static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lifecycle = SP_MUTEX_INIT(SP_RANK_LIFECYCLE, "lifecycle");
 static pthread_cond_t changed; /* an SDK was closed, or its last user left */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static uint32_t last_epoch; /* under lifecycle */
@@ -229,9 +230,9 @@ spool_status spool_sdk_create(const spool_sdk_options *options, spool_sdk **out_
     }
     if (status == SPOOL_OK) {
         sp_registry_set_caps(given.max_live_spans, given.max_live_bytes);
-        pthread_mutex_lock(&lifecycle);
+        sp_mutex_lock(&lifecycle);
         status = publish(sdk, !given.not_default);
-        pthread_mutex_unlock(&lifecycle);
+        sp_mutex_unlock(&lifecycle);
     }
     if (status != SPOOL_OK) {
         parts_undo(sdk, own_sampler);
@@ -252,12 +253,12 @@ uint32_t sp_sdk_epoch(const spool_sdk *sdk) {
 
 bool sp_sdk_is_alive(const spool_sdk *sdk, uint32_t epoch) {
     bool alive = false;
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     for (unsigned i = 0; i < SP_MAX_SDKS && !alive; i++) {
         const sp_subscriber *at = sp_load_relaxed(&sp_subscribers[i]);
         alive = at == sdk && at && at->epoch == epoch;
     }
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     return alive;
 }
 
@@ -268,21 +269,21 @@ bool sp_sdk_is_alive(const spool_sdk *sdk, uint32_t epoch) {
  * NULL when there is none.
  */
 static spool_sdk *sdk_enter(spool_sdk *sdk) {
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     sdk = sdk ? sdk : sp_load_relaxed(&sp_default_subscriber);
     if (sdk) {
         sdk->users++;
     }
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     return sdk;
 }
 
 static void sdk_leave(spool_sdk *sdk) {
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     if (--sdk->users == 0) {
         (void)pthread_cond_broadcast(&changed);
     }
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
 }
 
 bool sp_thread_must_not_wait(void) {
@@ -361,24 +362,24 @@ static bool lifecycle_wait(const spool_sdk *sdk, bool (*over)(const spool_sdk *s
     struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
                              (long)(deadline_ns % SP_NS_PER_S)};
     int error = 0;
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     while (!over(sdk) && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&changed, &lifecycle, &until);
+        error = pthread_cond_timedwait(&changed, &lifecycle.mutex, &until);
     }
     bool is_over = over(sdk);
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     return is_over;
 }
 
 /* No new records reach the SDK from here on. */
 static void default_leave(spool_sdk *sdk) {
     sp_subscriber *expected = sdk;
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     if (sp_load_relaxed(&sp_default_subscriber) == expected) {
         sp_store_relaxed(&default_is_past, 1);
         sp_store_release(&sp_default_subscriber, NULL);
     }
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     sp_callsites_expire();
 }
 
@@ -407,10 +408,10 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
         sp_diag(SPOOL_DIAG_WARN, "sdk", "shut down while a thread is still inside a processor");
     }
     spool_status status = processors_shut(sdk, deadline_ns, sums);
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     sp_store_release(&sdk->state, SP_SDK_CLOSED);
     (void)pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     sp_diag_sum_up();
     return status;
 }
@@ -428,9 +429,9 @@ void spool_sdk_free(spool_sdk *sdk) {
         return;
     }
     (void)spool_shutdown(sdk, 0, NULL);
-    pthread_mutex_lock(&lifecycle);
+    sp_mutex_lock(&lifecycle);
     sp_store_release(&sp_subscribers[sdk->index], NULL);
-    pthread_mutex_unlock(&lifecycle);
+    sp_mutex_unlock(&lifecycle);
     uint64_t deadline_ns = sp_deadline_after_ms(FREE_WAIT_MS);
     if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||
         !lifecycle_wait(sdk, is_unused, deadline_ns) || !sp_unpinned_wait(sdk, deadline_ns)) {

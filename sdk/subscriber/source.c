@@ -5,9 +5,9 @@
  * a pointer that was handed out is valid for ever.
  */
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/lock_rank.h"
 #include "sdk/subscriber/subscriber.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct owned_source {
@@ -22,7 +22,7 @@ static struct {
 } following[SP_SCOPE_LIMIT + 1];
 static owned_source *owned; /* under lock */
 static uint32_t owned_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sp_mutex lock = SP_MUTEX_INIT(SP_RANK_SOURCES, "sources");
 
 static sp_subscriber_cell empty_cell;
 static sp_source nowhere; /* for SDKs past the limit: its cell is always empty */
@@ -31,18 +31,18 @@ static sp_source *following_get(const sp_scope *scope) {
     uint32_t id = scope->id;
     /* Acquire pairs with the release below: the source is complete. */
     if (SP_UNLIKELY(!sp_load_acquire(&following[id].ready))) {
-        pthread_mutex_lock(&lock);
+        sp_mutex_lock(&lock);
         following[id].source.scope = scope;
         following[id].source.cell = &sp_default_subscriber;
         sp_store_release(&following[id].ready, 1);
-        pthread_mutex_unlock(&lock);
+        sp_mutex_unlock(&lock);
     }
     return &following[id].source;
 }
 
 static sp_source *owned_get(spool_sdk *sdk, const sp_scope *scope) {
     sp_source *result = NULL;
-    pthread_mutex_lock(&lock);
+    sp_mutex_lock(&lock);
     for (owned_source *at = owned; at && !result; at = at->next) {
         if (at->source.scope == scope && at->source.epoch == sdk->epoch) {
             result = &at->source;
@@ -65,7 +65,7 @@ static sp_source *owned_get(spool_sdk *sdk, const sp_scope *scope) {
         nowhere.cell = &empty_cell;
         result = &nowhere;
     }
-    pthread_mutex_unlock(&lock);
+    sp_mutex_unlock(&lock);
     if (result == &nowhere) {
         sp_misuse_count(SP_MISUSE_SCOPE_OVERFLOW, 1);
     }

@@ -17,8 +17,6 @@ _Static_assert(LARGE_ROOM < 1 << PLACE_OFFSET_BITS, "an offset in a pooled chunk
 void sp_body_init(sp_body *body) {
     memset(body, 0, offsetof(sp_body, index_inline));
     body->index_capacity = SP_BODY_INDEX_INLINE;
-    body->name = body->bytes;
-    body->description = body->bytes;
 }
 
 static void chain_release(sp_thread_block *thread, sp_spill *at) {
@@ -61,58 +59,50 @@ static uint32_t spill_room(const sp_spill *spill) {
 
 /* ---- texts ---- */
 
-static const uint8_t *text_keep(sp_thread_block *thread, sp_body *body, spool_str text) {
+static bool text_keep(sp_thread_block *thread, sp_body *body, spool_str text,
+                      sp_text_place *out_place) {
     sp_spill *spill = body->texts;
     if (!spill || spill_room(spill) < text.len) {
         spill = spill_make(thread, text.len, spill == NULL);
         if (!spill) {
-            return NULL;
+            return false;
         }
         spill->next = body->texts;
         body->texts = spill;
     }
-    uint8_t *at = spill->bytes + spill->used;
-    memcpy(at, text.ptr, text.len);
+    memcpy(spill->bytes + spill->used, text.ptr, text.len);
+    *out_place = (sp_text_place){spill, spill->used, (uint32_t)text.len};
     spill->used += (uint32_t)text.len;
-    return at;
+    return true;
 }
 
 bool sp_body_set_name(sp_thread_block *thread, sp_body *body, spool_str name) {
-    const uint8_t *at = body->bytes;
     if (name.len > UINT32_MAX) {
         return false;
     }
-    if (body->used == 0 && name.len <= SP_BODY_INLINE_BYTES / 2) {
+    if (name.len && (body->used || name.len > SP_BODY_INLINE_BYTES / 2)) {
+        return text_keep(thread, body, name, &body->name);
+    }
+    if (body->used == 0) {
         /* The first name, before any content: it stands at the start of the body. */
         if (name.len) {
             memcpy(body->bytes, name.ptr, name.len);
         }
         body->text_used = (uint16_t)name.len;
         body->used = (uint16_t)name.len;
-    } else if (name.len) {
-        at = text_keep(thread, body, name);
-        if (!at) {
-            return false;
-        }
     }
-    body->name = at;
-    body->name_len = (uint32_t)name.len;
+    body->name = (sp_text_place){NULL, 0, (uint32_t)name.len};
     return true;
 }
 
 bool sp_body_set_description(sp_thread_block *thread, sp_body *body, spool_str text) {
-    const uint8_t *at = body->bytes;
     if (text.len > UINT32_MAX) {
         return false;
     }
     if (text.len) {
-        at = text_keep(thread, body, text);
-        if (!at) {
-            return false;
-        }
+        return text_keep(thread, body, text, &body->description);
     }
-    body->description = at;
-    body->description_len = (uint32_t)text.len;
+    body->description = (sp_text_place){NULL, 0, 0};
     return true;
 }
 

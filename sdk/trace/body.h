@@ -38,6 +38,16 @@ typedef struct sp_spill {
     uint8_t bytes[];
 } sp_spill;
 
+/*
+ * A text by its block and where it starts there. Not by address: a dump of live spans that reads
+ * without the lock can tell whether it may follow a block, and how far.
+ */
+typedef struct sp_text_place {
+    sp_spill *block; /* NULL: the body itself */
+    uint32_t at;
+    uint32_t len;
+} sp_text_place;
+
 typedef struct sp_body {
     sp_span_verdict verdict; /* first: sp_verdict_read() knows it there */
     /* Atomic because a child's start reads the clock anchor of a parent that may be ending. */
@@ -48,10 +58,8 @@ typedef struct sp_body {
     const sp_scope *scope;
     spool_span parent; /* the local parent's handle, or zero */
     uint8_t parent_span_id[8];
-    const uint8_t *name;
-    const uint8_t *description;
-    uint32_t name_len;
-    uint32_t description_len;
+    sp_text_place name;
+    sp_text_place description;
     uint32_t dropped_attrs, dropped_events, dropped_links;
     uint32_t attr_count, event_count, link_count;
     uint8_t has_parent;
@@ -77,6 +85,11 @@ _Static_assert(sizeof(sp_body) <= 352, "a body keeps room for the attributes of 
 
 static inline sp_body *sp_slot_body(const sp_slot *slot) {
     return (sp_body *)(void *)slot->body;
+}
+
+static inline spool_str sp_body_text(const sp_body *body, const sp_text_place *place) {
+    const uint8_t *bytes = place->block ? place->block->bytes : body->bytes;
+    return spool_str_n((const char *)bytes + place->at, place->len);
 }
 
 /* A body without content. */

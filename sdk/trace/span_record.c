@@ -29,14 +29,14 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
         (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN | (slot->remote_parent ? FLAG_REMOTE : 0U);
     out->kind = body->kind;
     out->trace_state = sp_trace_state_text(slot->trace_state);
-    out->name = spool_str_n((const char *)body->name, body->name_len);
+    out->name = sp_body_text(body, &body->name);
     out->start_time_ns = body->start_time_ns;
     out->end_time_ns = body->end_time_ns;
     out->dropped_attrs = body->dropped_attrs;
     out->dropped_events = body->dropped_events;
     out->dropped_links = body->dropped_links;
     out->status = body->status;
-    out->status_description = spool_str_n((const char *)body->description, body->description_len);
+    out->status_description = sp_body_text(body, &body->description);
     size_t count = sp_body_pieces(body, pieces, capacity);
     out->content = pieces;
     out->content_count = count <= capacity ? count : 0;
@@ -53,6 +53,20 @@ bool sp_span_record_sampled(const spool_span_record *span) {
 
 spool_span spool_span_record_handle(const spool_span_record *span) {
     return span ? sp_slot_handle(sp_record_slot(span)) : (spool_span){0};
+}
+
+uint32_t spool_span_record_status(spool_span_record *span) {
+    sp_thread_block *thread = sp_thread();
+    sp_slot *slot = span ? sp_record_slot(span) : NULL;
+    if (!thread || !slot || !slot->body) {
+        return SPOOL_STATUS_UNSET;
+    }
+    sp_slot *locked = sp_slot_lock(thread, sp_slot_handle(slot));
+    uint32_t status = sp_slot_body(slot)->status;
+    if (locked) {
+        sp_slot_unlock(locked);
+    }
+    return status;
 }
 
 /* ---- the decoded view ---- */
@@ -92,15 +106,16 @@ static bool text_copy(sp_arena *arena, spool_str text, spool_str *out) {
     return true;
 }
 
-/* Copies everything: the span may be changed or ended while the view is read. The slot is held. */
-static bool view_fill(thread_view *view, spool_span_record *span, spool_span_data *data) {
+bool sp_span_record_copy(spool_span_record *span, sp_arena *arena, spool_span_data *data) {
     enum { PIECES_INLINE = 16 };
+    memset(data, 0, sizeof *data);
+    data->struct_size = sizeof *data;
     sp_wire_piece inline_pieces[PIECES_INLINE];
     sp_wire_piece *pieces = inline_pieces;
     sp_wire_span wire;
     size_t count = sp_span_record_wire(span, &wire, pieces, PIECES_INLINE);
     if (count > PIECES_INLINE) {
-        pieces = sp_arena_alloc(&view->arena, count * sizeof *pieces);
+        pieces = sp_arena_alloc(arena, count * sizeof *pieces);
         if (!pieces) {
             return false;
         }
@@ -121,17 +136,17 @@ static bool view_fill(thread_view *view, spool_span_record *span, spool_span_dat
     data->dropped_event_count = wire.dropped_events;
     data->dropped_link_count = wire.dropped_links;
     for (size_t i = 0; i < count; i++) {
-        uint8_t *copy = sp_arena_alloc(&view->arena, pieces[i].len);
+        uint8_t *copy = sp_arena_alloc(arena, pieces[i].len);
         if (!copy) {
             return false;
         }
         memcpy(copy, pieces[i].bytes, pieces[i].len);
         pieces[i].bytes = copy;
     }
-    return text_copy(&view->arena, wire.name, &data->name) &&
-           text_copy(&view->arena, wire.trace_state, &data->trace_state) &&
-           text_copy(&view->arena, wire.status_description, &data->status_description) &&
-           sp_wire_read_content(pieces, count, &view->arena, data);
+    return text_copy(arena, wire.name, &data->name) &&
+           text_copy(arena, wire.trace_state, &data->trace_state) &&
+           text_copy(arena, wire.status_description, &data->status_description) &&
+           sp_wire_read_content(pieces, count, arena, data);
 }
 
 const spool_span_data *spool_span_record_data(spool_span_record *span) {
@@ -142,11 +157,9 @@ const spool_span_data *spool_span_record_data(spool_span_record *span) {
     }
     sp_slot *slot = sp_record_slot(span);
     sp_arena_reset(&view->arena);
-    memset(&view->data, 0, sizeof view->data);
-    view->data.struct_size = sizeof view->data;
     /* A live span is locked for the copy; an ended or ending one is not changed by others. */
     sp_slot *locked = sp_slot_lock(thread, sp_slot_handle(slot));
-    bool filled = view_fill(view, span, &view->data);
+    bool filled = sp_span_record_copy(span, &view->arena, &view->data);
     if (locked) {
         sp_slot_unlock(locked);
     }

@@ -6,6 +6,7 @@
 #ifndef SPOOL_SDK_TRACE_SPAN_RECORD_H
 #define SPOOL_SDK_TRACE_SPAN_RECORD_H
 
+#include "sdk/memory/arena.h"
 #include "sdk/platform/compiler.h"
 #include "sdk/resource/scope.h"
 #include "sdk/wire/wire.h"
@@ -19,6 +20,12 @@
  */
 size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_piece *pieces,
                            size_t capacity) SP_SHARED("span_record_wire");
+
+/*
+ * Copies all that the span says into the arena and fills *data, but for scope and resource: the span
+ * may be changed or ended while it is read. The caller holds the slot. False without memory.
+ */
+bool sp_span_record_copy(spool_span_record *span, sp_arena *arena, spool_span_data *data);
 
 /* The scope of the span or record, interned: the same pointer for equal scopes, valid for ever. */
 const sp_scope *sp_span_record_scope(const spool_span_record *span) SP_SHARED("span_record_scope");

@@ -34,6 +34,7 @@ function ids_replace(text, word, length_wanted,    result, begin, id, before, af
     line = ids_replace($0, "trace", 32)
     line = ids_replace(line, "span", 16)
     gsub(/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9:.]+Z/, "<time>", line)
+    gsub(/ age=[0-9]+\.[0-9]+ /, " age=<duration> ", line)
     gsub(/ [0-9]+\.[0-9]+(us|ms|s) /, " <duration> ", line)
     print line
 }

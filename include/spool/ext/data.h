@@ -2,7 +2,8 @@
 /*
  * Read-only views of finished data, for processors and exporters (specification: "Readable span",
  * "ReadableLogRecord"). All that a view points to is borrowed: valid until the hook, or the step of
- * the batch iterator, that gave it is over.
+ * the batch iterator, that gave it is over. In a hook, `scope` and `resource` are valid for longer:
+ * the scope for ever, the resource until the processor's destroy.
  */
 #ifndef SPOOL_EXT_DATA_H
 #define SPOOL_EXT_DATA_H

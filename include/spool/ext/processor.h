@@ -79,6 +79,21 @@ typedef struct spool_processor {
 /* Of a span in a hook: its handle, and its data as it is now (decoded at each call; borrowed). */
 SPOOL_API spool_span spool_span_record_handle(const spool_span_record *span);
 SPOOL_API const spool_span_data *spool_span_record_data(spool_span_record *span);
+/* The status alone, SPOOL_STATUS_*, without decoding the rest. */
+SPOOL_API uint32_t spool_span_record_status(spool_span_record *span);
+
+/*
+ * For processors that keep records and let them go later: hands one record to one processor's log_emit,
+ * with the ids, times and everything else that `log` says; nothing of it is changed, filtered or
+ * counted again. Missing scope or resource (NULL) become the empty scope and the SDK's resource. The
+ * processor may change the record, which is a copy of `log` with borrowed texts and attributes; boxes
+ * of the record are its own and end with the call; it has no live span.
+ *
+ * `sdk` is what attach was told; call this from hooks, flush or shutdown of a processor of that SDK.
+ * False when the processor has no log_emit, or the record came too deep in records handed on (8).
+ */
+SPOOL_API bool spool_log_data_hand_on(spool_sdk *sdk, const spool_processor *processor,
+                                      const spool_log_data *log);
 
 SPOOL_END_DECLS
 #endif /* SPOOL_EXT_PROCESSOR_H */

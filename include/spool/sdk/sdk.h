@@ -5,10 +5,12 @@
 
 #include <spool/spool.h>
 
+#include <spool/sdk/backlog.h>
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
 #include <spool/sdk/diagnostics.h>
 #include <spool/sdk/filter.h>
+#include <spool/sdk/live.h>
 #include <spool/sdk/memory.h>
 #include <spool/sdk/otlp.h>
 #include <spool/sdk/provider.h>

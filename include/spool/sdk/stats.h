@@ -15,7 +15,10 @@
 
 SPOOL_BEGIN_DECLS
 
-/* Why a record was dropped: X(NAME, index, "text"). */
+/*
+ * Why a record was dropped: X(NAME, index, "text"). VANISHED is by design, not for want of anything: a
+ * backlog let its span's records go, since the span ended well.
+ */
 #define SPOOL_DROP_MAP(X)                                                                          \
     X(QUEUE_FULL, 0, "queue_full")                                                                 \
     X(TOO_LARGE, 1, "too_large")                                                                   \
@@ -24,7 +27,8 @@ SPOOL_BEGIN_DECLS
     X(SDK_RELEASED, 4, "sdk_released")                                                             \
     X(LIMIT, 5, "limit")                                                                           \
     X(MEMORY, 6, "memory")                                                                         \
-    X(FORK, 7, "fork")
+    X(FORK, 7, "fork")                                                                             \
+    X(VANISHED, 8, "vanished")
 
 #define SPOOL_DROP_ENUM(name, index, text) SPOOL_DROP_##name = index,
 enum { SPOOL_DROP_MAP(SPOOL_DROP_ENUM) SPOOL_DROP_CAUSES };
