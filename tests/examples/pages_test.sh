@@ -79,5 +79,44 @@ else
     passed=$((passed + 1))
 fi
 
+# Every public function has a row in docs/threading.md, and every row has a function. A name there that
+# ends in * stands for all that begin so.
+code_of() {
+    for header in "$root"/include/spool/*.h "$root"/include/spool/*/*.h "$root/cmake/version.h.in"; do
+        sed 's|/\*[^*]*\*/||g' "$header" |
+            awk '/^[ \t]*\/\*/ { comment = 1 } !comment { print } /\*\// { comment = 0 }'
+    done
+}
+code_of >"$scratch/code"
+tr '\n' ' ' <"$scratch/code" | grep -oE 'SPOOL_API[^;{]*' | grep -oE '^[^(]*\(' |
+    grep -oE 'spool_[a-z0-9_]+ *\($' | tr -d '( ' | LC_ALL=C sort -u >"$scratch/functions"
+awk '$0 == "<!-- functions: end -->" { inside = 0 }
+     inside { split($0, cells, "|"); print cells[2] }
+     $0 == "<!-- functions: begin -->" { inside = 1 }' "$root/docs/threading.md" |
+    grep -oE '`spool_[a-z0-9_]+\*?`' | tr -d '`' >"$scratch/threading"
+sed 's/\*$/.*/; s/^/^/; s/$/$/' "$scratch/threading" >"$scratch/patterns"
+count=$(wc -l <"$scratch/functions")
+if [ "$count" -lt 100 ] || [ ! -s "$scratch/patterns" ]; then
+    echo "pages: $count functions in the headers, or no table in docs/threading.md: the search is broken"
+    failed=$((failed + 1))
+elif grep -vf "$scratch/patterns" "$scratch/functions" >"$scratch/missing"; then
+    echo "pages: docs/threading.md has no row for"
+    cat "$scratch/missing"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+grep -ohE 'spool_[a-z0-9_]+' "$scratch/code" | LC_ALL=C sort -u >"$scratch/names"
+while read -r pattern; do
+    grep -q "$pattern" "$scratch/names" || echo "$pattern"
+done <"$scratch/patterns" >"$scratch/nameless"
+if [ -s "$scratch/nameless" ]; then
+    echo "pages: docs/threading.md has rows for functions that there are not"
+    cat "$scratch/nameless"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+
 echo "pages: $passed passed, $failed failed"
 [ "$failed" = 0 ]
