@@ -50,8 +50,8 @@ enum {
 };
 
 /*
- * A severity outside 0 to 24 is compared as a number: a negative one is below the default minimum of 0
- * too, so its record is filtered, counted; a larger one passes and is exported as it is, without a name.
+ * A severity outside 0 to 24 is compared as a number: a negative one is below the default minimum of
+ * 0 too, so its record is filtered, counted; a larger one passes and is exported as it is, nameless.
  */
 
 /* "TRACE", "TRACE2", ... "FATAL4"; "" for 0 and for what is no severity. Signals: safe. */

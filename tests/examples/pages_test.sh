@@ -91,6 +91,7 @@ code_of() {
 code_of >"$scratch/code"
 tr '\n' ' ' <"$scratch/code" | grep -oE 'SPOOL_API[^;{]*' | grep -oE '^[^(]*\(' |
     grep -oE 'spool_[a-z0-9_]+ *\($' | tr -d '( ' | LC_ALL=C sort -u >"$scratch/functions"
+# shellcheck disable=SC2016 # backquotes of Markdown
 awk '$0 == "<!-- functions: end -->" { inside = 0 }
      inside { split($0, cells, "|"); print cells[2] }
      $0 == "<!-- functions: begin -->" { inside = 1 }' "$root/docs/threading.md" |

@@ -6,8 +6,8 @@
  * use in a slot and kept when the span ends: `reset` runs once for each span that used it, `destroy`
  * once when the memory of the slot is given back. That is when a chunk of slots that are all free is
  * released, and for the boxes of log records when their thread ends; never at spool_sdk_free(), since
- * slots are the process's, and not for what is still there when the process ends. After warm-up nothing
- * is allocated.
+ * slots are the process's, and not for what is still there at the end of the process. After warm-up
+ * nothing is allocated.
  */
 #ifndef SPOOL_EXT_BOX_H
 #define SPOOL_EXT_BOX_H
