@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed: libraries, everything under include/, CMake package, pkg-config files,
+# What is installed: libraries, spool-tail, everything under include/, CMake package, pkg-config files,
 # documents. Two export sets, since libspool must be usable without the dependencies of
 # libspool-export. Component Runtime is what running programs need, Development the rest.
 if(NOT SPOOL_INSTALL)
@@ -73,8 +73,10 @@ endif()
 install(DIRECTORY include/ "${PROJECT_BINARY_DIR}/include/"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT Development
     FILES_MATCHING PATTERN "*.h")
-foreach(document README.md CHANGELOG.md LICENSE)
-    if(EXISTS "${PROJECT_SOURCE_DIR}/${document}")
-        install(FILES "${document}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT Development)
-    endif()
-endforeach()
+# The pages and the examples that they name, in the places that they have here: so their links hold.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md VERSIONING.md LICENSE
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT Development)
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT Development
+    FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT Development
+    FILES_MATCHING PATTERN "*.[ch]")

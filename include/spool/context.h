@@ -24,7 +24,8 @@ SPOOL_BEGIN_DECLS
 
 /*
  * A handle of a span, by value. Zero is "no span". A handle that is stale (ended, or of an SDK that is
- * gone) is harmless: every call with it is a no-op that is counted.
+ * gone) is harmless: a call with it is a no-op, counted where it would have changed or started
+ * something (stale_handles, stale_parents in spool_stats()); one that only asks is not counted.
  */
 typedef struct spool_span {
     uint64_t bits;

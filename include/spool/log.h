@@ -49,6 +49,11 @@ enum {
     SPOOL_SEVERITY_FATAL4 = 24
 };
 
+/*
+ * A severity outside 0 to 24 is compared as a number: a negative one is below the default minimum of
+ * 0 too, so its record is filtered, counted; a larger one passes and is exported as it is, nameless.
+ */
+
 /* "TRACE", "TRACE2", ... "FATAL4"; "" for 0 and for what is no severity. Signals: safe. */
 SPOOL_API const char *spool_severity_name(int severity);
 
@@ -83,7 +88,7 @@ typedef struct spool_log_record {
     uint64_t timestamp_ns;          /* when it happened, since the epoch; 0: unknown, stays 0 */
     uint64_t observed_timestamp_ns; /* when it was seen; 0: now */
     const spool_context *context;   /* NULL: the current one */
-    int32_t severity;               /* SPOOL_SEVERITY_* */
+    int32_t severity;               /* SPOOL_SEVERITY_*; others: see above */
     uint32_t reserved;
     spool_str severity_text; /* the source's own name of the severity; may be empty */
     spool_str event_name;

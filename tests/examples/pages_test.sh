@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Pages that repeat what the sources say are compared with them: docs/errors.md with the lists of codes
-# in the public headers, docs/configuration.md with the variables that config/ reads.
+# in the public headers, docs/configuration.md with the variables that config/ reads, docs/threading.md with
+# the functions of the headers, docs/spool-tail.md with its help; and every link of a page leads somewhere.
 #   pages_test.sh <root of the tree>
 set -u
 root=$1
@@ -58,14 +59,14 @@ same "causes of drops" "$scratch/causes.page" "$scratch/causes"
 
 # Whole names, and SETTING("WORD"), which stands for three of them.
 {
-    grep -ohE '"OTEL_[A-Z0-9_]*[A-Z0-9]"' "$root"/config/*.c | tr -d '"'
+    grep -ohE '"(OTEL|SPOOL)_[A-Z0-9_]*[A-Z0-9]"' "$root"/config/*.c | tr -d '"'
     grep -ohE 'SETTING\("[A-Z_]+"\)' "$root"/config/*.c | sed 's/.*"\(.*\)".*/\1/' |
         while read -r word; do
             printf 'OTEL_EXPORTER_OTLP_%s\n' "$word" "TRACES_$word" "LOGS_$word"
         done
 } | LC_ALL=C sort -u >"$scratch/variables"
 # shellcheck disable=SC2016 # backquotes of Markdown
-grep -oE '^\| `OTEL_[A-Z0-9_]+`' "$root/docs/configuration.md" | tr -d '|` ' |
+grep -oE '^\| `(OTEL|SPOOL)_[A-Z0-9_]+`' "$root/docs/configuration.md" | tr -d '|` ' |
     LC_ALL=C sort >"$scratch/variables.page"
 same "variables" "$scratch/variables.page" "$scratch/variables"
 
@@ -74,6 +75,66 @@ grep -n 'getenv(' "$root"/config/*.c | grep -v 'config/environment.c:' >"$scratc
 if [ -s "$scratch/getenv" ]; then
     echo "pages: config/ reads the environment past config/environment.c:"
     cat "$scratch/getenv"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+
+# Every public function has a row in docs/threading.md, and every row has a function. A name there that
+# ends in * stands for all that begin so.
+code_of() {
+    for header in "$root"/include/spool/*.h "$root"/include/spool/*/*.h "$root/cmake/version.h.in"; do
+        sed 's|/\*[^*]*\*/||g' "$header" |
+            awk '/^[ \t]*\/\*/ { comment = 1 } !comment { print } /\*\// { comment = 0 }'
+    done
+}
+code_of >"$scratch/code"
+tr '\n' ' ' <"$scratch/code" | grep -oE 'SPOOL_API[^;{]*' | grep -oE '^[^(]*\(' |
+    grep -oE 'spool_[a-z0-9_]+ *\($' | tr -d '( ' | LC_ALL=C sort -u >"$scratch/functions"
+# shellcheck disable=SC2016 # backquotes of Markdown
+awk '$0 == "<!-- functions: end -->" { inside = 0 }
+     inside { split($0, cells, "|"); print cells[2] }
+     $0 == "<!-- functions: begin -->" { inside = 1 }' "$root/docs/threading.md" |
+    grep -oE '`spool_[a-z0-9_]+\*?`' | tr -d '`' >"$scratch/threading"
+sed 's/\*$/.*/; s/^/^/; s/$/$/' "$scratch/threading" >"$scratch/patterns"
+count=$(wc -l <"$scratch/functions")
+if [ "$count" -lt 100 ] || [ ! -s "$scratch/patterns" ]; then
+    echo "pages: $count functions in the headers, or no table in docs/threading.md: the search is broken"
+    failed=$((failed + 1))
+elif grep -vf "$scratch/patterns" "$scratch/functions" >"$scratch/missing"; then
+    echo "pages: docs/threading.md has no row for"
+    cat "$scratch/missing"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+grep -ohE 'spool_[a-z0-9_]+' "$scratch/code" | LC_ALL=C sort -u >"$scratch/names"
+while read -r pattern; do
+    grep -q "$pattern" "$scratch/names" || echo "$pattern"
+done <"$scratch/patterns" >"$scratch/nameless"
+if [ -s "$scratch/nameless" ]; then
+    echo "pages: docs/threading.md has rows for functions that there are not"
+    cat "$scratch/nameless"
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+
+sed -n '/sp_tail_usage\[\]/,/;$/p' "$root/tools/tail/options.c" |
+    sed -n 's/^    "\(.*\)\\n";*$/\1/p' >"$scratch/usage"
+awk '$0 == "<!-- usage: end -->" { inside = 0 }
+     inside && !/^```/ { print }
+     $0 == "<!-- usage: begin -->" { inside = 1 }' "$root/docs/spool-tail.md" >"$scratch/usage.page"
+same "options of spool-tail" "$scratch/usage.page" "$scratch/usage"
+
+for page in "$root"/*.md "$root"/docs/*.md; do
+    grep -oE '\]\([^)#]+' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | LC_ALL=C sort -u |
+        while read -r target; do
+            [ -e "$(dirname "$page")/$target" ] || echo "pages: ${page#"$root/"}: $target is not there"
+        done
+done >"$scratch/broken"
+if [ -s "$scratch/broken" ]; then
+    cat "$scratch/broken"
     failed=$((failed + 1))
 else
     passed=$((passed + 1))

@@ -132,7 +132,9 @@ fi
 
 (cd "$prefix" && find . -type f -o -type l | sed 's|^\./||') | LC_ALL=C sort >"$work/files"
 lib=${libdir#"$prefix/"}
-grep -vE "^include/spool/([a-z]+/)*[a-z0-9_]+\.h\$|^share/doc/spool/[A-Z]+(\.md)?\$|^$lib/(\
+grep -vE "^include/spool/([a-z]+/)*[a-z0-9_]+\.h\$|^share/doc/spool/[A-Z]+(\.md)?\$|\
+^share/doc/spool/docs/([a-z]+/)*[a-z-]+\.md\$|^share/doc/spool/examples/(shop/)?[a-z_]+\.[ch]\$|\
+^bin/spool-tail\$|^$lib/(\
 libspool(-export)?\.(a|so|so\.$soversion|so\.$version)|\
 pkgconfig/spool(-export)?\.pc|\
 cmake/spool/[A-Za-z-]+\.cmake|cmake/spool/modules/[A-Za-z_]+\.cmake)\$" \
@@ -150,6 +152,63 @@ if diff "$work/headers.want" "$work/headers.got" >"$work/diff"; then
     pass "every public header is installed"
 else
     failure "public headers" "$work/diff"
+fi
+
+# The installed pages lead to installed files.
+find "$prefix/share/doc/spool" -name '*.md' | while read -r page; do
+    grep -oE '\]\([^)#]+' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | LC_ALL=C sort -u |
+        while read -r target; do
+            [ -e "$(dirname "$page")/$target" ] || echo "$page: $target"
+        done
+done >"$work/broken"
+if [ ! -e "$prefix/share/doc/spool/docs/configuration.md" ]; then
+    failure "docs/ is not installed"
+elif [ -s "$work/broken" ]; then
+    failure "links of the installed pages" "$work/broken"
+else
+    pass "the links of the installed pages hold"
+fi
+
+# The commands of README.md, as they stand there, in a folder where ./dev build has nothing to do.
+commands=$work/commands
+mkdir -p "$commands/build" "$commands/bin"
+ln -s "$build" "$commands/build/release"
+printf '#!/bin/sh\n[ "$*" = build ]\n' >"$commands/dev"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$cc" >"$commands/bin/cc"
+chmod +x "$commands/dev" "$commands/bin/cc"
+cp "$source/examples/hello.c" "$commands/hello.c"
+for block in hello-commands hello-output; do
+    awk -v begin="<!-- $block: begin -->" -v end="<!-- $block: end -->" '
+        $0 == end { inside = 0 }
+        inside && !/^```/ { print }
+        $0 == begin { inside = 1 }' "$source/README.md" >"$commands/$block"
+done
+(
+    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+    for variable in $(env | sed -n 's/^\(OTEL_[A-Za-z0-9_]*\)=.*/\1/p'); do
+        unset "$variable"
+    done
+    HOME=$commands
+    PATH=$commands/bin:$PATH
+    export HOME PATH
+    cd "$commands" && sh -eu ./hello-commands >"$commands/log" 2>&1
+) || failure "the commands of README.md" "$commands/log"
+for file in hello-output log; do
+    grep -E '( INFO | SPAN |otel\.scope\.name=)' "$commands/$file" |
+        awk -f "$source/tests/examples/normal.awk" >"$commands/$file.normal"
+done
+if [ -s "$commands/hello-output.normal" ] &&
+    diff "$commands/hello-output.normal" "$commands/log.normal" >"$work/diff"; then
+    pass "the commands of README.md do what it says"
+else
+    failure "the commands of README.md print something else" "$work/diff"
+fi
+if [ -e "$prefix/bin/spool-tail" ]; then
+    if "$prefix/bin/spool-tail" --help >"$work/tail.log" 2>&1; then
+        pass "the installed spool-tail runs"
+    else
+        failure "the installed spool-tail" "$work/tail.log"
+    fi
 fi
 
 # Places of the build machine in text files.

@@ -4,7 +4,10 @@
  *
  * A type is registered once a process and gets a small integer. The box of a type is made on first
  * use in a slot and kept when the span ends: `reset` runs once for each span that used it, `destroy`
- * once when the memory is given back. After warm-up nothing is allocated.
+ * once when the memory of the slot is given back. That is when a chunk of slots that are all free is
+ * released, and for the boxes of log records when their thread ends; never at spool_sdk_free(), since
+ * slots are the process's, and not for what is still there at the end of the process. After warm-up
+ * nothing is allocated.
  */
 #ifndef SPOOL_EXT_BOX_H
 #define SPOOL_EXT_BOX_H

@@ -14,7 +14,7 @@ SPOOL_BEGIN_DECLS
 
 enum {
     SPOOL_OVERFLOW_DROP_NEWEST = 0, /* the record that finds no room is dropped */
-    SPOOL_OVERFLOW_DROP_OLDEST = 1, /* room is made from the thread's own oldest records */
+    SPOOL_OVERFLOW_DROP_OLDEST = 1, /* not yet: spool_batch_create() says SPOOL_ERR_UNSUPPORTED */
     SPOOL_OVERFLOW_BLOCK = 2        /* the caller waits, at most block_limit_ms, then as newest */
 };
 

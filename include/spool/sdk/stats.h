@@ -87,7 +87,8 @@ struct spool_stats {
 
 /*
  * What a flush or shutdown did. The numbers are of the records that were pending when it was called, or
- * had an outcome since the last report of this kind for the same SDK.
+ * had an outcome since the last report of this kind for the same SDK, summed over its processors: a
+ * record that two of them deliver counts twice.
  */
 typedef struct spool_report {
     size_t struct_size; /* sizeof(spool_report), set by the caller or SPOOL_REPORT_INIT */

@@ -161,6 +161,18 @@ Test(log, LS_07_minimum_severity_filters_but_not_the_unspecified) {
     SPT_TEST_END;
 }
 
+Test(log, a_severity_outside_the_range_is_compared_as_a_number) {
+    open_with(NULL);
+    spool_log(SPOOL_LOGGER(), -1, "negative");
+    spool_log(SPOOL_LOGGER(), SPOOL_SEVERITY_FATAL4 + 1, "larger");
+    cr_expect_eq(spool_memory_log_count(pipe_of_test.store), 1);
+    cr_expect_eq(emitted(0)->severity, SPOOL_SEVERITY_FATAL4 + 1);
+    cr_expect(spt_text_is(emitted(0)->body.as.string, "larger"));
+    cr_expect_eq(spt_stats(NULL).signals[1].filtered, 1);
+    close_pipe();
+    SPT_TEST_END;
+}
+
 static unsigned evaluated;
 static int evaluate(void) {
     return (int)++evaluated;
