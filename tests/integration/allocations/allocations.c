@@ -2,8 +2,8 @@
 /*
  * T68: no allocation and no mapping on the caller's thread for a span or a record, once warm: 4 and 8
  * attributes, keys and values that are not literals and change each time (with the same lengths, so that
- * the warm-up has seen spans of every size); no-op, simple and batch processors, and filters of every kind. An interposed malloc
- * counts.
+ * the warm-up has seen spans of every size); no-op, simple and batch processors, filters of every
+ * kind. An interposed malloc counts.
  *
  * A batch ring grows, by mapping, to what the thread makes before the loop comes round. How much that is
  * depends on the scheduler, so there the warm-up cannot have seen the most: mappings are bounded by the

@@ -14,7 +14,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { THREADS = 8, EXCHANGES = SPT_TSAN ? 200 : 2000 };
+/* Of each at least so many; both go on until both are reached. An exchange waits for threads that were
+ * stopped inside a call, so it takes some time slices where there are more threads than processors. */
+enum { THREADS = 8, EXCHANGES = 100, ROUNDS = SPT_TSAN ? 2000 : 20000 };
 
 typedef struct tally {
     _Atomic uint64_t started, ended, entered, exited, logged;
@@ -51,6 +53,7 @@ static const spool_processor_ops tally_ops = {.struct_size = sizeof tally_ops,
 
 static tally tallies[2];
 static _Atomic bool stop;
+static _Atomic uint64_t rounds_made;
 static spool_span shared;
 
 static spool_sdk *open_sdk(void) {
@@ -123,6 +126,7 @@ static void *make_load(void *arg) {
         spool_span_end(inner);
         spool_span_exit(in_outer);
         spool_span_end(outer);
+        atomic_fetch_add(&rounds_made, 1);
     }
     return NULL;
 }
@@ -152,7 +156,7 @@ static void filters_are_exchanged_under_load(void) {
         (void)SPT_CHECK(pthread_create(&threads[i], NULL, make_load, NULL) == 0);
     }
     uint64_t made = 0;
-    for (unsigned round = 0; round < EXCHANGES; round++) {
+    for (unsigned round = 0; round < EXCHANGES || rounds_made < ROUNDS; round++) {
         exchange(sdk, round);
         made += round % 3 == 0;
     }
