@@ -29,8 +29,15 @@ static const char *setting(const setting_names names, uint32_t signal, const cha
     return value;
 }
 
-/* base + one slash + path (OX-06); a query of the base stays behind the path. */
+/*
+ * base + one slash + path (OX-06); a query of the base stays behind the path. A base without a host is
+ * kept as it is, so that the path cannot be taken for one: it is refused later, by its own text.
+ */
 static char *url_join(const char *base, const char *path) {
+    const char *host = strstr(base, "://");
+    if (host && (host[3] == '\0' || strchr("/?#", host[3]))) {
+        return strdup(base);
+    }
     size_t len = strcspn(base, "?#");
     size_t size = strlen(base) + strlen(path) + 2;
     char *url = malloc(size);

@@ -256,8 +256,8 @@ static spool_status create(assembly *made, spool_sdk **out_sdk) {
 /* An SDK that does nothing: no processor, thread or socket. What it was given is consumed all the same. */
 static spool_status create_disabled(const spool_options *given, spool_sdk **out_sdk) {
     spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
-    options.not_default = given->not_default;
-    options.sampler = spool_sampler_always_off();
+    /* Nobody's default: tracers find no SDK, and pass the caller's context on as it came (EV-07). */
+    options.not_default = 1;
     spool_status status = spool_sdk_create(&options, out_sdk);
     for (size_t i = 0; status == SPOOL_OK && i < given->processor_count; i++) {
         processor_destroy(given->processors[i]);

@@ -96,9 +96,6 @@ bool sp_batch_expire(spool_batch *batch);
 /* Takes it out of the table, in whatever state. True: it had not been answered, nor expired. */
 bool sp_batch_forget(spool_batch *batch);
 
-/* Answers that named no waiting batch: late, second, unknown. */
-uint64_t sp_batch_stray_answers(void);
-
 /*
  * The exporter's table as of this version: what an older one lacks is NULL. False when it has no
  * export_batch.

@@ -107,7 +107,7 @@ void spool_callsite_emit(spool_callsite *site, const spool_context *context, spo
         sp_scratch_mark mark = sp_scratch_hold(&thread->scratch);
         spool_log_record record;
         record.struct_size = sizeof record;
-        record.timestamp_ns = 0;
+        record.timestamp_ns = SP_LOG_TIME_IS_NOW;
         record.observed_timestamp_ns = 0;
         record.context = context;
         record.severity = site->severity;

@@ -308,10 +308,12 @@ static void fields_set(sp_emission *emission, const spool_log_record *record) {
         record->context ? record->context : sp_context_top(emission->thread);
     spool_log_data *data = &emission->data;
     data->struct_size = sizeof *emission;
-    data->timestamp_ns = record->timestamp_ns;
     data->observed_timestamp_ns = record->observed_timestamp_ns
                                       ? record->observed_timestamp_ns
                                       : sp_clock_wall_ns(emission->subscriber->clock);
+    data->timestamp_ns = SP_LIKELY(record->timestamp_ns == SP_LOG_TIME_IS_NOW)
+                             ? data->observed_timestamp_ns
+                             : record->timestamp_ns;
     data->context = context->span;
     data->severity = record->severity;
     data->dropped_attr_count = 0;

@@ -25,6 +25,9 @@ typedef struct sp_emission {
     spool_attr own[SP_EMISSION_SPARE * 2];
 } sp_emission;
 
+/* As a record's timestamp, from the calls that make a record of what happens now: the observed time. */
+#define SP_LOG_TIME_IS_NOW UINT64_MAX
+
 /* A record in a hook is told from a view that an exporter made by its size. */
 static inline sp_emission *sp_emission_of(const spool_log_data *data) {
     return data && data->struct_size == sizeof(sp_emission) ? (sp_emission *)(uintptr_t)data : NULL;

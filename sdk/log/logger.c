@@ -79,6 +79,7 @@ void spool_log_emit(spool_logger *logger, const spool_log_record *record) {
     sp_thread_block *thread = sp_thread();
     spool_log_record given = SPOOL_LOG_RECORD_INIT;
     if (!record || record->struct_size < sizeof record->struct_size) {
+        sp_misuse_count(SP_MISUSE_INVALID_CALL, 1);
         return;
     }
     if (SP_UNLIKELY(record->struct_size != sizeof given)) {
@@ -99,6 +100,7 @@ void spool_log_emit(spool_logger *logger, const spool_log_record *record) {
 void spool_log_n(spool_logger *logger, int severity, spool_str body, const spool_attr *attrs,
                  size_t count) {
     spool_log_record record = SPOOL_LOG_RECORD_INIT;
+    record.timestamp_ns = SP_LOG_TIME_IS_NOW;
     record.severity = severity;
     record.body = spool_value_string_n(body);
     record.attrs = attrs;

@@ -160,16 +160,36 @@ static void text_clean(char *text, bool cut) {
     }
 }
 
+/* Who is to be told, and how much was held back before. */
+typedef struct listener {
+    diag_callback callback;
+    void *arg;
+    uint64_t held_back;
+} listener;
+
 /* Asks the limit, and copies who is to be told. */
-static bool sink_admits(diag_callback *out_callback, void **out_arg, uint64_t *out_held_back) {
+static bool sink_admits(bool summary, listener *out) {
     uint64_t now = sp_clock_mono_ns(0);
     sink_hold();
     stderr_learn();
-    bool admitted = sp_line_limit_pass(&sink.limit, now, out_held_back);
-    *out_callback = sink.callback;
-    *out_arg = sink.arg;
+    bool admitted = summary ? sp_line_limit_pass_summary(&sink.limit, now, &out->held_back)
+                            : sp_line_limit_pass(&sink.limit, now, &out->held_back);
+    out->callback = sink.callback;
+    out->arg = sink.arg;
     sink_release();
     return admitted;
+}
+
+static void line_tell(const listener *to, const spool_diagnostic *line) {
+    if (to->callback) {
+        to->callback(to->arg, line);
+    } else {
+        /* write() and poll() are cancellation points: the host's thread must not end here. */
+        int before;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        stderr_print(line);
+        pthread_setcancelstate(before, NULL);
+    }
 }
 
 void sp_diag(int level, const char *component, const char *format, ...) {
@@ -179,11 +199,9 @@ void sp_diag(int level, const char *component, const char *format, ...) {
         return;
     }
     int saved = errno;
+    listener to;
     speaking = true;
-    diag_callback callback;
-    void *arg;
-    spool_diagnostic line = {level, component, NULL, 0};
-    if (sink_admits(&callback, &arg, &line.held_back)) {
+    if (sink_admits(false, &to)) {
         char text[LINE_BYTES];
         va_list args;
         va_start(args, format);
@@ -191,17 +209,25 @@ void sp_diag(int level, const char *component, const char *format, ...) {
         va_end(args);
         if (len >= 0) {
             text_clean(text, len >= LINE_BYTES);
-            line.text = text;
-            if (callback) {
-                callback(arg, &line);
-            } else {
-                /* write() and poll() are cancellation points: the host's thread must not end here. */
-                int before;
-                pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-                stderr_print(&line);
-                pthread_setcancelstate(before, NULL);
-            }
+            spool_diagnostic line = {level, component, text, to.held_back};
+            line_tell(&to, &line);
         }
+    }
+    speaking = false;
+    errno = saved;
+}
+
+void sp_diag_sum_up(void) {
+    int saved = errno;
+    listener to;
+    if (speaking || sp_load_relaxed(&level_shown) < SPOOL_DIAG_WARN) {
+        return;
+    }
+    speaking = true;
+    if (sink_admits(true, &to)) {
+        spool_diagnostic line = {SPOOL_DIAG_WARN, "diagnostics",
+                                 "more was to be said than is shown", to.held_back};
+        line_tell(&to, &line);
     }
     speaking = false;
     errno = saved;

@@ -321,7 +321,7 @@ static bool same_selector(const sp_directive *a, const sp_directive *b) {
         !sp_text_equals(a->span, b->span)) {
         return false;
     }
-    for (uint32_t i = 0; i < a->field_count; i++) {
+    for (uint32_t i = 0; a->fields && b->fields && i < a->field_count; i++) {
         if (!sp_text_equals(a->fields[i].key, b->fields[i].key) ||
             (a->fields[i].text.ptr == NULL) != (b->fields[i].text.ptr == NULL) ||
             !sp_text_equals(a->fields[i].text, b->fields[i].text)) {

@@ -299,7 +299,7 @@ static spool_status worse(spool_status a, spool_status b) {
 }
 
 static void report_out(spool_report *report, const spool_report *sums) {
-    if (report && report->struct_size) {
+    if (report) {
         size_t size = report->struct_size;
         (void)memcpy(report, sums, size < sizeof *sums ? size : sizeof *sums);
         report->struct_size = size;
@@ -325,6 +325,9 @@ static spool_status control(spool_sdk *sdk, uint32_t timeout_ms, spool_report *r
                             spool_status (*work)(spool_sdk *sdk, uint64_t deadline_ns,
                                                  spool_report *sums)) {
     spool_report sums = SPOOL_REPORT_INIT;
+    if (report && report->struct_size < sizeof report->struct_size) {
+        return SPOOL_ERR_INVALID;
+    }
     if (sp_thread_must_not_wait()) {
         return SPOOL_ERR_WOULD_BLOCK;
     }
@@ -408,6 +411,7 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
     sp_store_release(&sdk->state, SP_SDK_CLOSED);
     (void)pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lifecycle);
+    sp_diag_sum_up();
     return status;
 }
 
@@ -509,6 +513,7 @@ spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
     stats.after_shutdown = sp_misuse_read(SP_MISUSE_AFTER_SHUTDOWN);
     stats.released_spans = sp_misuse_read(SP_MISUSE_RELEASED_SPAN);
     stats.hook_recursion = sp_misuse_read(SP_MISUSE_HOOK_RECURSION);
+    stats.invalid_calls = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     size_t size = out->struct_size;
     (void)memcpy(out, &stats, size < sizeof stats ? size : sizeof stats);
     out->struct_size = size;

@@ -161,6 +161,11 @@ static inline const sp_filter_set *sp_filters_of(const sp_subscriber *subscriber
     return sp_load_acquire(&subscriber->filters);
 }
 
+/* The processors that look at spans, as bits (TS-09). */
+static inline uint32_t sp_subscriber_span_hooks(const sp_subscriber *subscriber) {
+    return subscriber->span_start.mask | subscriber->span_ending.mask | subscriber->span_end.mask;
+}
+
 /*
  * Whether every one of these processors (bits) has an `enabled` hook and refuses (LS-10), or there is
  * none.

@@ -38,8 +38,7 @@ bool spool_tracer_enabled(spool_tracer *tracer) {
     bool enabled = false;
     /* Any hook that sees spans makes them worth starting (TS-09). */
     if (sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN) {
-        uint32_t hooks =
-            subscriber->span_start.mask | subscriber->span_ending.mask | subscriber->span_end.mask;
+        uint32_t hooks = sp_subscriber_span_hooks(subscriber);
         const sp_filter_set *filters = sp_filters_of(subscriber);
         if (filters) {
             spool_span_query about = {.struct_size = sizeof about,

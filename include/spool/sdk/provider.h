@@ -84,7 +84,7 @@ SPOOL_API SPOOL_MUST_USE spool_status spool_sdk_create(const spool_sdk_options *
  * became of it; `report` may be NULL. `sdk` NULL: the default one; none: SPOOL_OK.
  * SPOOL_OK: all delivered. SPOOL_ERR_EXPORT: something was rejected, dropped or unknown since the last
  * report. SPOOL_ERR_TIMEOUT. SPOOL_ERR_WOULD_BLOCK: called on the runtime's thread or inside a hook.
- * SPOOL_ERR_SHUTDOWN: the SDK was shut down, nothing is left to deliver.
+ * SPOOL_ERR_SHUTDOWN: after the shutdown. SPOOL_ERR_INVALID: a report without its struct_size.
  * Threads: any. Blocks: bounded (timeout_ms).
  */
 SPOOL_API spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report);

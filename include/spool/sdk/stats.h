@@ -78,6 +78,7 @@ struct spool_stats {
     uint64_t after_shutdown;     /* spans and records begun after the shutdown of their SDK */
     uint64_t released_spans;     /* spans that ended after their SDK was freed */
     uint64_t hook_recursion;     /* hooks skipped because processors called each other too deeply */
+    uint64_t invalid_calls;      /* records and answers that could not be meant */
 };
 
 /*

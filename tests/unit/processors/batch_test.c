@@ -7,6 +7,7 @@
 #include "runtime/batch.h"
 #include "runtime/loop.h"
 #include "sdk/platform/clock.h"
+#include "sdk/platform/diagnostics.h"
 #include "tests/support/spt.h"
 
 #include <spool/log.h>
@@ -406,14 +407,14 @@ static void late_second_and_unknown_answers_are_counted_no_ops(void) {
     emit(&s, 1, 4);
     SPT_WAIT_UNTIL(LONG_MS, stats(&s).dropped[SPOOL_DROP_TIMEOUT] == 4);
     SPT_CHECK_UINT(stats(&s).dropped[SPOOL_DROP_TIMEOUT], 4);
-    uint64_t strays = sp_batch_stray_answers();
+    uint64_t strays = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     uint64_t id = s.exporter.held[0];
     SPT_CHECK_UINT(spt_exporter_answer(&s.exporter, true), 4);
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 1);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 1);
     spool_batch_done(id, NULL);
     spool_batch_done(0, NULL);
     spool_batch_done(UINT64_MAX, &(spool_outcome){.delivered = 3});
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 4);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 4);
     spool_processor_stats now = stats(&s);
     SPT_CHECK_UINT(now.delivered, 0);
     SPT_CHECK_UINT(spt_imbalance(&now), 0);
@@ -506,9 +507,9 @@ static void shutdown_is_bounded_when_the_exporter_never_answers(void) {
     SPT_CHECK_UINT(now.dropped[SPOOL_DROP_TIMEOUT], 10);
     SPT_CHECK_UINT(now.dropped[SPOOL_DROP_SHUTDOWN], 85);
     SPT_CHECK_UINT(spt_imbalance(&now), 0);
-    uint64_t strays = sp_batch_stray_answers();
+    uint64_t strays = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     SPT_CHECK_UINT(spt_exporter_answer(&s.exporter, true), 10);
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 1);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 1);
     close_setup(&s);
 }
 
