@@ -45,8 +45,9 @@ SPOOL_API spool_tracer *spool_tracer_get_scope(const spool_scope *scope);
 SPOOL_API spool_tracer *spool_sdk_tracer(spool_sdk *sdk, const spool_scope *scope);
 
 /*
- * Whether a span started now could be recorded (specification: trace/api "Enabled"). It changes as
- * the SDK starts and stops: ask before each span that is costly to prepare.
+ * Whether a span started now could be seen by a processor (specification: trace/api "Enabled"). It
+ * changes as the SDK starts and stops: ask before each span that is costly to prepare. Without
+ * processors the answer is no, and spans are recorded all the same, for spool_live_spans().
  */
 SPOOL_API bool spool_tracer_enabled(spool_tracer *tracer);
 

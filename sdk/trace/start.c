@@ -406,11 +406,6 @@ static spool_span start_with_sdk(span_birth *birth) {
         sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
                         SP_COUNT_NOT_RECORDED);
         handle = light_start(thread, &birth->ids, birth->trace_state, (spool_span){0});
-    } else if (SP_UNLIKELY(!sp_subscriber_span_hooks(subscriber))) {
-        /* Nobody to record it for; its ids still go into records and headers. */
-        sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
-                        SP_COUNT_FILTERED);
-        handle = light_start(thread, &birth->ids, birth->trace_state, (spool_span){0});
     } else {
         handle = record_start(birth);
     }

@@ -230,7 +230,7 @@ Test(hooks, a_processor_may_have_none) {
     cr_expect_not(spool_tracer_enabled(spool_tracer_get("hooks", "")));
     live_once();
     cr_expect_eq(spool_flush(sdk, 100, NULL), SPOOL_OK);
-    cr_expect_eq(spt_stats(sdk).signals[0].filtered, 1);
+    cr_expect_eq(spt_stats(sdk).signals[0].finished, 1);
     cr_expect(spt_balanced(sdk));
     cr_expect_eq(spool_shutdown(sdk, 100, NULL), SPOOL_OK);
     spool_sdk_free(sdk);
