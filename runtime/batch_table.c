@@ -26,7 +26,6 @@ static struct {
     uint64_t sequence;
 } table = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0};
 
-
 static slot *free_slot(void) {
     for (uint32_t i = 0; i < table.capacity; i++) {
         if (!table.slots[i].batch) {

@@ -89,7 +89,8 @@ static bool is_released(const backlog_state *state) {
 static void trim(backlog_state *state, backlog_queue *out_dropped) {
     const spool_backlog_options *options = &state->core->options;
     backlog_queue *kept = &state->kept;
-    while (kept->count > options->max_span_records || kept->bytes > options->max_span_bytes) {
+    while (kept->head &&
+           (kept->count > options->max_span_records || kept->bytes > options->max_span_bytes)) {
         backlog_record *oldest = kept->head;
         kept->head = oldest->next;
         if (!kept->head) {
