@@ -4,7 +4,7 @@
  *
  * Owners: the list is under `lock`; an entry names an SDK by pointer and epoch, so one that was freed
  * meanwhile is told from its successor and left alone. The lock is a word that holds the fork generation
- * of its holder, held for a few stores with nothing foreign inside: in a child whose parent was forked
+ * of its holder, held for a look at the list with nothing foreign inside: in a child whose parent was forked
  * while some thread held it the word names a process that is not this one, and the lock is taken over.
  *
  * In a child of fork the parent's list is the parent's business: the handler looks at `owner` first, and

@@ -20,7 +20,6 @@ void sp_limits_from_env(spool_limits *limits) {
     (void)sp_env_number("OTEL_SPAN_LINK_COUNT_LIMIT", 0, &limits->span_link_count);
     (void)sp_env_number("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", 0, &limits->event_attr_count);
     (void)sp_env_number("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", 0, &limits->link_attr_count);
-    (void)sp_env_number("OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT", 0,
-                        &limits->log_attr_length);
+    (void)sp_env_number("OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT", 0, &limits->log_attr_length);
     (void)sp_env_number("OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT", 0, &limits->log_attr_count);
 }

@@ -12,7 +12,10 @@ static const char *const signal_paths[SPOOL_SIGNALS] = {"v1/traces", "v1/logs"};
 
 /* The names of one setting, the signal's own first; static, since warnings are kept by name. */
 #define SETTING(word)                                                                              \
-    {"OTEL_EXPORTER_OTLP_TRACES_" word, "OTEL_EXPORTER_OTLP_LOGS_" word, "OTEL_EXPORTER_OTLP_" word}
+    {                                                                                              \
+        "OTEL_EXPORTER_OTLP_TRACES_" word, "OTEL_EXPORTER_OTLP_LOGS_" word,                        \
+            "OTEL_EXPORTER_OTLP_" word                                                             \
+    }
 typedef const char *setting_names[3];
 
 /* The setting's value and the name it came from; NULL when neither is set. */
@@ -26,8 +29,15 @@ static const char *setting(const setting_names names, uint32_t signal, const cha
     return value;
 }
 
-/* base + one slash + path (OX-06); a query of the base stays behind the path. */
+/*
+ * base + one slash + path (OX-06); a query of the base stays behind the path. A base without a host is
+ * kept as it is, so that the path cannot be taken for one: it is refused later, by its own text.
+ */
 static char *url_join(const char *base, const char *path) {
+    const char *host = strstr(base, "://");
+    if (host && (host[3] == '\0' || strchr("/?#", host[3]))) {
+        return strdup(base);
+    }
     size_t len = strcspn(base, "?#");
     size_t size = strlen(base) + strlen(path) + 2;
     char *url = malloc(size);
@@ -86,35 +96,46 @@ static void numbers_and_files_set(spool_otlp_options *options, uint32_t signal) 
     options->client_key = setting(client_key, signal, &name);
 }
 
+static void env_read(uint32_t signal, const sp_otlp_settings *code, spool_otlp_options *options) {
+    static const setting_names headers = SETTING("HEADERS");
+    const char *name;
+    protocol_check(signal);
+    compression_set(options, signal);
+    numbers_and_files_set(options, signal);
+    if (!code->headers) {
+        options->headers = setting(headers, signal, &name);
+    }
+}
+
+spool_status sp_otlp_options_make(uint32_t signal, const sp_otlp_settings *code, bool use_env,
+                                  spool_otlp_options *out_options, char **out_url) {
+    static const setting_names endpoint = SETTING("ENDPOINT");
+    const char *base = code->endpoint;
+    spool_otlp_options_init(out_options);
+    *out_url = NULL;
+    out_options->headers = code->headers;
+    if (use_env) {
+        env_read(signal, code, out_options);
+        if (!base) {
+            out_options->endpoint = sp_env_text(endpoint[signal]);
+            base = out_options->endpoint ? NULL : sp_env_text(endpoint[2]);
+        }
+    }
+    if (base) {
+        *out_url = url_join(base, signal_paths[signal]);
+        out_options->endpoint = *out_url;
+    }
+    return base && !*out_url ? SPOOL_ERR_NOMEM : SPOOL_OK;
+}
+
 spool_status sp_otlp_create(uint32_t signal, const sp_otlp_settings *code, bool use_env,
                             spool_exporter *out_exporter) {
-    static const setting_names endpoint_names = SETTING("ENDPOINT");
-    static const setting_names headers_names = SETTING("HEADERS");
-    spool_otlp_options options = SPOOL_OTLP_OPTIONS_INIT;
-    const char *name;
-    const char *base = code->endpoint;
-    options.headers = code->headers;
-    if (use_env) {
-        protocol_check(signal);
-        compression_set(&options, signal);
-        numbers_and_files_set(&options, signal);
-        if (!base) {
-            options.endpoint = sp_env_text(endpoint_names[signal]);
-            base = options.endpoint ? NULL : sp_env_text(endpoint_names[2]);
-        }
-        if (!options.headers) {
-            options.headers = setting(headers_names, signal, &name);
-        }
+    spool_otlp_options options;
+    char *url;
+    spool_status status = sp_otlp_options_make(signal, code, use_env, &options, &url);
+    if (status == SPOOL_OK) {
+        status = spool_otlp_create(signal, &options, out_exporter);
     }
-    char *url = NULL;
-    if (base) {
-        url = url_join(base, signal_paths[signal]);
-        if (!url) {
-            return SPOOL_ERR_NOMEM;
-        }
-        options.endpoint = url;
-    }
-    spool_status status = spool_otlp_create(signal, &options, out_exporter);
     free(url);
     return status;
 }

@@ -11,6 +11,12 @@ typedef struct sp_otlp_settings {
     const char *headers;
 } sp_otlp_settings;
 
+/*
+ * The options that come of it; texts are borrowed from `code` and the environment, but for the endpoint,
+ * which may be *out_url: free it. A setting that is invalid counts as unset (its general form is next).
+ */
+spool_status sp_otlp_options_make(uint32_t signal, const sp_otlp_settings *code, bool use_env,
+                                  spool_otlp_options *out_options, char **out_url);
 spool_status sp_otlp_create(uint32_t signal, const sp_otlp_settings *code, bool use_env,
                             spool_exporter *out_exporter);
 

@@ -3,7 +3,7 @@
 #include "config/resource_env.h"
 
 #include "config/environment.h"
-#include "config/percent.h"
+#include "sdk/platform/percent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,11 @@ static spool_str trimmed(char *begin, char *end) {
     return spool_str_n(begin, (size_t)(end - begin));
 }
 
+/* In place, in the text that pairs_read() was given to change. */
+static bool decode(spool_str *text) {
+    return sp_percent_decode(text->ptr, text->len, (char *)(uintptr_t)text->ptr, &text->len);
+}
+
 /* One `key=value`, decoded in place; false when it is not well formed. */
 static bool pair_read(char *begin, char *end, spool_attr *out) {
     char *equals = memchr(begin, '=', (size_t)(end - begin));
@@ -26,8 +31,7 @@ static bool pair_read(char *begin, char *end, spool_attr *out) {
     }
     spool_str key = trimmed(begin, equals);
     spool_str value = trimmed(equals + 1, end);
-    if (!sp_env_percent_decode((char *)(uintptr_t)key.ptr, &key.len) ||
-        !sp_env_percent_decode((char *)(uintptr_t)value.ptr, &value.len) || key.len == 0) {
+    if (!decode(&key) || !decode(&value) || key.len == 0) {
         return false;
     }
     *out = spool_string_n(key, value);

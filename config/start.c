@@ -12,6 +12,7 @@
 #include "config/sampler_env.h"
 #include "sdk/platform/diagnostics.h"
 #include "sdk/platform/options.h"
+#include "sdk/subscriber/filter.h"
 
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
@@ -38,6 +39,7 @@ typedef struct assembly {
     bool own_sampler;
     bool network; /* libcurl and TLS were initialised for it */
     spool_resource *resource;
+    spool_filter *filter;
 } assembly;
 
 static void exporter_destroy(spool_exporter exporter) {
@@ -69,6 +71,7 @@ static void undo(assembly *made) {
         sampler_destroy(made->sampler);
     }
     spool_resource_release(made->resource);
+    spool_filter_release(made->filter);
 }
 
 /* ---- processors ---- */
@@ -142,8 +145,7 @@ static spool_status exporters_add(assembly *made, uint32_t signal, const char *l
 }
 
 static spool_status processors_make(assembly *made) {
-    static const char *const names[SPOOL_SIGNALS] = {"OTEL_TRACES_EXPORTER",
-                                                     "OTEL_LOGS_EXPORTER"};
+    static const char *const names[SPOOL_SIGNALS] = {"OTEL_TRACES_EXPORTER", "OTEL_LOGS_EXPORTER"};
     static const char *const options[SPOOL_SIGNALS] = {"spool_options.traces_exporter",
                                                        "spool_options.logs_exporter"};
     const char *chosen[SPOOL_SIGNALS] = {made->given.traces_exporter, made->given.logs_exporter};
@@ -226,6 +228,16 @@ static spool_status sampler_make(assembly *made) {
     return sp_sampler_from_env(&made->sampler);
 }
 
+/* From code a bad directive is an error; from the environment it is left out. */
+static spool_status filter_make(assembly *made) {
+    const char *text = made->given.filter;
+    if (text && text[0]) {
+        return sp_filter_parse(text, "spool_options.filter", false, &made->filter);
+    }
+    text = made->use_env && !text ? sp_env_text("SPOOL_FILTER") : NULL;
+    return text ? sp_filter_parse(text, "SPOOL_FILTER", true, &made->filter) : SPOOL_OK;
+}
+
 static spool_status create(assembly *made, spool_sdk **out_sdk) {
     spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
     options.processors = made->processors;
@@ -234,6 +246,7 @@ static spool_status create(assembly *made, spool_sdk **out_sdk) {
     options.resource = made->resource;
     options.not_default = made->given.not_default;
     options.source_location = made->given.source_location;
+    options.filter = made->filter;
     if (made->use_env) {
         sp_limits_from_env(&options.limits);
     }
@@ -243,8 +256,8 @@ static spool_status create(assembly *made, spool_sdk **out_sdk) {
 /* An SDK that does nothing: no processor, thread or socket. What it was given is consumed all the same. */
 static spool_status create_disabled(const spool_options *given, spool_sdk **out_sdk) {
     spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
-    options.not_default = given->not_default;
-    options.sampler = spool_sampler_always_off();
+    /* Nobody's default: tracers find no SDK, and pass the caller's context on as it came (EV-07). */
+    options.not_default = 1;
     spool_status status = spool_sdk_create(&options, out_sdk);
     for (size_t i = 0; status == SPOOL_OK && i < given->processor_count; i++) {
         processor_destroy(given->processors[i]);
@@ -277,10 +290,13 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
             (void)sp_env_number("OTEL_C_EXIT_TIMEOUT", 0, &made.given.exit_timeout_ms);
         }
     }
-    spool_status status = !made.given.not_default && spool_sdk_default() ? SPOOL_ERR_EXISTS
-                                                                         : resource_make(&made);
+    spool_status status =
+        !made.given.not_default && spool_sdk_default() ? SPOOL_ERR_EXISTS : resource_make(&made);
     if (status == SPOOL_OK) {
         status = sampler_make(&made);
+    }
+    if (status == SPOOL_OK) {
+        status = filter_make(&made);
     }
     if (status == SPOOL_OK) {
         status = processors_make(&made);
@@ -294,8 +310,8 @@ spool_status spool_start(const spool_options *options, spool_sdk **out_sdk) {
         return status;
     }
     spool_resource_release(made.resource);
-    if (!made.given.no_exit_flush &&
-        !sp_exit_add(sdk, made.given.exit_timeout_ms, made.network)) {
+    spool_filter_release(made.filter);
+    if (!made.given.no_exit_flush && !sp_exit_add(sdk, made.given.exit_timeout_ms, made.network)) {
         sp_diag(SPOOL_DIAG_WARN, "config", "no exit hook: call spool_shutdown() yourself");
     }
     *out_sdk = sdk;

@@ -91,7 +91,8 @@ static void enter_chunk(sp_batch_cursor *cursor, const sp_chunk *chunk) {
 }
 
 /* The next record's message and its scope; false after the last. */
-static bool next_message(spool_batch *batch, sp_wire_piece *out_message, const sp_scope **out_scope) {
+static bool next_message(spool_batch *batch, sp_wire_piece *out_message,
+                         const sp_scope **out_scope) {
     sp_batch_cursor *cursor = &batch->cursor;
     const sp_block *block = batch->block;
     if (!cursor->started) {
@@ -209,8 +210,8 @@ static void encode_record(spool_batch *batch) {
     const sp_scope *scope =
         from->span ? sp_span_record_scope(from->span) : sp_log_data_scope(from->log);
     spool_str url = batch->resource ? batch->resource->schema_url : spool_str_n(NULL, 0);
-    uint8_t *envelope = sp_scratch_alloc(
-        from->scratch, SP_SINGLE_ENVELOPE_BYTES + url.len + scope->view.schema_url.len);
+    uint8_t *envelope = sp_scratch_alloc(from->scratch, SP_SINGLE_ENVELOPE_BYTES + url.len +
+                                                            scope->view.schema_url.len);
     if (!record.bytes || !envelope) {
         batch->failed = true;
         return;

@@ -70,7 +70,8 @@ struct spool_batch {
     /* The owner's. */
     void (*answered)(struct spool_batch *batch, bool late);
     void *owner;
-    spool_outcome outcome; /* set by the answer, its numbers add up to `count` with the rest dropped */
+    spool_outcome
+        outcome; /* set by the answer, its numbers add up to `count` with the rest dropped */
     uint64_t number;
     uint64_t deadline_ns;
     struct spool_batch *next;
@@ -94,9 +95,6 @@ bool sp_batch_await(spool_batch *batch);
 bool sp_batch_expire(spool_batch *batch);
 /* Takes it out of the table, in whatever state. True: it had not been answered, nor expired. */
 bool sp_batch_forget(spool_batch *batch);
-
-/* Answers that named no waiting batch: late, second, unknown. */
-uint64_t sp_batch_stray_answers(void);
 
 /*
  * The exporter's table as of this version: what an older one lacks is NULL. False when it has no

@@ -6,6 +6,7 @@
 #include "runtime/batch.h"
 
 #include "sdk/platform/atomics.h"
+#include "sdk/platform/diagnostics.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,11 +26,6 @@ static struct {
     uint64_t sequence;
 } table = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0};
 
-static _Atomic uint64_t stray_answers;
-
-uint64_t sp_batch_stray_answers(void) {
-    return sp_load_relaxed(&stray_answers);
-}
 
 static slot *free_slot(void) {
     for (uint32_t i = 0; i < table.capacity; i++) {
@@ -116,7 +112,7 @@ void spool_batch_done(uint64_t batch_id, const spool_outcome *outcome) {
     slot *entry = find(batch_id);
     bool late = !entry || entry->expired;
     if (late) {
-        sp_add_relaxed(&stray_answers, 1);
+        sp_misuse_count(SP_MISUSE_INVALID_CALL, 1);
     }
     if (entry) {
         spool_batch *batch = entry->batch;

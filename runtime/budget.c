@@ -7,7 +7,10 @@ enum {
     MAX_LOT_RECORDS = 32,
     MAX_LOT_BYTES = 16384,
     /* A full budget makes at least this many lots, so that a few idle threads cannot hold most of it. */
-    LOTS = 64
+    LOTS = 64,
+    /* And as room gets scarce, lots are at most this part of it: many threads with a record each do not
+     * use a budget up that holds thousands. */
+    ROOM_SHARE = 16
 };
 
 #define CREDIT_RECORD (UINT64_C(1) << CREDIT_RECORD_SHIFT)
@@ -38,7 +41,8 @@ static uint64_t take(_Atomic uint64_t *taken, uint64_t max, uint64_t least, uint
         if (room < least) {
             return 0;
         }
-        amount = room < most ? room : most;
+        amount = room / ROOM_SHARE < most ? room / ROOM_SHARE : most;
+        amount = amount < least ? least : amount;
     } while (!atomic_compare_exchange_weak_explicit(taken, &before, before + amount,
                                                     memory_order_relaxed, memory_order_relaxed));
     *out_before = before;
@@ -60,7 +64,8 @@ static SP_NOINLINE sp_credit_result refill(sp_credit *credit, sp_budget *budget,
     uint64_t room = held & CREDIT_BYTES;
     if (room < bytes) {
         uint64_t need = bytes - room;
-        uint64_t got = take(&budget->bytes, budget->max_bytes, need, need + budget->lot_bytes, &before);
+        uint64_t got =
+            take(&budget->bytes, budget->max_bytes, need, need + budget->lot_bytes, &before);
         if (!got) {
             sp_store_relaxed(credit, held);
             return SP_CREDIT_NO_BYTES;

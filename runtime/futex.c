@@ -15,9 +15,9 @@ bool sp_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_
                              .tv_nsec = (long)(deadline_ns % SP_NS_PER_S)};
     int saved_errno = errno;
     /* The _BITSET form takes an absolute time, on CLOCK_MONOTONIC. */
-    long failed = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
-                          deadline_ns == SP_NO_DEADLINE ? NULL : &until, NULL,
-                          FUTEX_BITSET_MATCH_ANY);
+    long failed =
+        syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
+                deadline_ns == SP_NO_DEADLINE ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
     bool in_time = failed == 0 || errno != ETIMEDOUT;
     errno = saved_errno;
     return in_time;

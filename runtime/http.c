@@ -43,19 +43,20 @@ static void call_link(sp_http_call *call) {
     sp_http *client = call->client;
     call->next = client->calls;
     if (call->next) {
-        call->next->previous = call;
+        call->next->link = &call->next;
     }
+    call->link = &client->calls;
     client->calls = call;
 }
 
+/* One that is in no list stays so. */
 static void call_unlink(sp_http_call *call) {
-    if (call->previous) {
-        call->previous->next = call->next;
-    } else {
-        call->client->calls = call->next;
-    }
-    if (call->next) {
-        call->next->previous = call->previous;
+    if (call->link) {
+        *call->link = call->next;
+        if (call->next) {
+            call->next->link = call->link;
+        }
+        call->link = NULL;
     }
 }
 
@@ -347,13 +348,25 @@ spool_status sp_http_create(sp_runtime *runtime, const sp_http_options *options,
     return SPOOL_OK;
 }
 
+static sp_http_call *calls_pop(sp_http *client) {
+    sp_http_call *first = client->calls;
+    if (first) {
+        client->calls = first->next;
+        first->link = NULL;
+        if (first->next) {
+            first->next->link = &client->calls;
+        }
+    }
+    return first;
+}
+
 void sp_http_destroy(sp_http *client) {
     if (!client || client->closing) {
         return;
     }
     client->closing = true;
-    while (client->calls) {
-        call_fail(client->calls, SP_HTTP_CANCELLED, "cancelled");
+    for (sp_http_call *call; (call = calls_pop(client)) != NULL;) {
+        call_fail(call, SP_HTTP_CANCELLED, "cancelled");
     }
     curl_multi_cleanup(client->multi);
     sp_http_sockets_forget(client);

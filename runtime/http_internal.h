@@ -34,7 +34,7 @@ struct sp_http {
 struct sp_http_call {
     sp_http *client;
     sp_http_call *next;
-    sp_http_call *previous;
+    sp_http_call **link; /* what points here: the list's head or a `next` */
     void (*done)(void *arg, const sp_http_result *result);
     void *arg;
     sp_timer *deadline;
@@ -70,18 +70,17 @@ void sp_http_reap(sp_http *client);
 bool sp_http_request_init(sp_http_call *call, const char *const *headers);
 bool sp_http_headers_add(struct curl_slist **list, const char *const *lines);
 
-/* http_reply.c: the callbacks of the reply. */
-size_t sp_http_body_write(char *bytes, size_t size, size_t count, void *call);
-size_t sp_http_header_seen(char *line, size_t size, size_t count, void *call);
+/* http_reply.c: the callbacks of the reply; `arg` is the call. */
+size_t sp_http_body_write(char *bytes, size_t size, size_t count, void *arg);
+size_t sp_http_header_seen(char *line, size_t size, size_t count, void *arg);
 
-/* http_socket.c: libcurl's callbacks of the multi handle and of sockets. */
-int sp_http_socket_changed(CURL *easy, curl_socket_t socket, int what, void *client, void *watch);
-int sp_http_timer_changed(CURLM *multi, long timeout_ms, void *client);
-curl_socket_t sp_http_socket_open(void *client, curlsocktype purpose,
-                                  struct curl_sockaddr *address);
-int sp_http_socket_close(void *client, curl_socket_t socket);
+/* http_socket.c: libcurl's callbacks of the multi handle and of sockets; `arg` is the client. */
+int sp_http_socket_changed(CURL *easy, curl_socket_t socket, int what, void *arg, void *socket_arg);
+int sp_http_timer_changed(CURLM *multi, long timeout_ms, void *arg);
+curl_socket_t sp_http_socket_open(void *arg, curlsocktype purpose, struct curl_sockaddr *address);
+int sp_http_socket_close(void *arg, curl_socket_t descriptor);
 /* The timer's function. */
-void sp_http_timer_fired(void *client);
+void sp_http_timer_fired(void *arg);
 /*
  * Looks at the idle connections. True: one of them has bytes, or its end, to be read, though nobody
  * asked anything; it has been shut down and must not be used again.

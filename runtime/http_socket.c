@@ -48,18 +48,26 @@ static void watch_closed(uv_handle_t *handle) {
     free(handle);
 }
 
+/*
+ * An error that the loop reports may stand behind bytes that can still be read, a refusal above all, and
+ * libcurl would not read on when told of it. So it first finds out itself; only if it then goes on with
+ * the socket, which the loop has ceased to watch, is it told.
+ */
 static void watch_event(uv_poll_t *handle, int status, int events) {
     watch *self = (watch *)(void *)handle;
     sp_http *client = self->client;
-    int flags = 0;
-    if (status < 0) {
-        flags = CURL_CSELECT_ERR;
-    } else {
-        flags |= events & UV_READABLE ? CURL_CSELECT_IN : 0;
-        flags |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
-    }
     int running = 0;
-    curl_multi_socket_action(client->multi, self->socket, flags, &running);
+    if (status < 0) {
+        curl_multi_socket_action(client->multi, self->socket, CURL_CSELECT_IN | CURL_CSELECT_OUT,
+                                 &running);
+        if (!uv_is_closing((uv_handle_t *)&self->uv)) {
+            curl_multi_socket_action(client->multi, self->socket, CURL_CSELECT_ERR, &running);
+        }
+    } else {
+        int flags = events & UV_READABLE ? CURL_CSELECT_IN : 0;
+        flags |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
+        curl_multi_socket_action(client->multi, self->socket, flags, &running);
+    }
     sp_http_reap(client);
 }
 

@@ -28,6 +28,7 @@
 #include "sdk/platform/atomics.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/fork.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -55,7 +56,7 @@ struct sp_runtime {
     sp_task stop;
     pthread_t thread;
     int wake_fd;
-    uint32_t uses;            /* present.lock */
+    uint32_t uses;           /* present.lock */
     sp_runtime *left_behind; /* present.lock: the next of them */
 
     SP_CACHE_ALIGNED _Atomic(sp_task *) tasks; /* posters and the loop */
@@ -70,8 +71,10 @@ struct sp_runtime {
 static struct {
     pthread_mutex_t lock;
     sp_runtime *runtime;
-    sp_runtime *left_behind; /* those that did not end in time */
-} present = {PTHREAD_MUTEX_INITIALIZER, NULL, NULL};
+    sp_runtime
+        *left_behind; /* those that did not end in time, or whose thread is in a parent process */
+    uint32_t fork_generation;
+} present = {PTHREAD_MUTEX_INITIALIZER, NULL, NULL, 0};
 
 /* The runtime that the calling thread runs, or NULL. */
 static _Thread_local const sp_runtime *loop_of_thread;
@@ -207,12 +210,12 @@ void sp_timer_set(sp_timer *timer, uint64_t at_ns) {
         sp_timer_clear(timer);
         return;
     }
-    uint64_t now = sp_deadline_after_ms(0);
-    uint64_t left_ns = at_ns > now ? at_ns - now : 0;
-    /* Rounded up, and one more: libuv counts whole milliseconds, and must not fire early. */
-    uint64_t left_ms = left_ns ? left_ns / SP_NS_PER_MS + 1 : 0;
     uv_update_time(timer->uv.loop);
-    (void)uv_timer_start(&timer->uv, timer_fired, left_ms, 0);
+    /* libuv counts whole milliseconds of the same clock, rounded down: the point rounded up is reached by
+     * its count never before it is reached by the clock. */
+    uint64_t at_ms = at_ns / SP_NS_PER_MS + (at_ns % SP_NS_PER_MS != 0);
+    uint64_t now_ms = uv_now(timer->uv.loop);
+    (void)uv_timer_start(&timer->uv, timer_fired, at_ms > now_ms ? at_ms - now_ms : 0, 0);
 }
 
 void sp_timer_clear(sp_timer *timer) {
@@ -333,9 +336,20 @@ static spool_status create_runtime(sp_runtime **out_runtime) {
 
 /* ---- uses ---- */
 
+/* present.lock is held. */
+static void leave_behind(sp_runtime *runtime) {
+    runtime->left_behind = present.left_behind;
+    present.left_behind = runtime;
+}
+
 spool_status sp_runtime_acquire(sp_runtime **out_runtime) {
     spool_status status = SPOOL_OK;
     pthread_mutex_lock(&present.lock);
+    if (present.runtime && present.fork_generation != sp_fork_generation()) {
+        leave_behind(present.runtime);
+        present.runtime = NULL;
+    }
+    present.fork_generation = sp_fork_generation();
     if (present.runtime) {
         present.runtime->uses++;
     } else {
@@ -381,9 +395,9 @@ bool sp_runtime_release(sp_runtime *runtime, uint64_t deadline_ns) {
     }
     pthread_detach(runtime->thread);
     pthread_mutex_lock(&present.lock);
-    runtime->left_behind = present.left_behind;
-    present.left_behind = runtime;
+    leave_behind(runtime);
     pthread_mutex_unlock(&present.lock);
-    sp_diag(SPOOL_DIAG_WARN, "runtime", "the background thread did not end in time, it is left behind");
+    sp_diag(SPOOL_DIAG_WARN, "runtime",
+            "the background thread did not end in time, it is left behind");
     return false;
 }

@@ -10,7 +10,9 @@
 enum {
     RECORD_ALIGN = 8,
     /* Drained segments that the process keeps for reuse: 8 MiB. */
-    POOL_SEGMENTS = 128
+    POOL_SEGMENTS = 128,
+    /* Segments are mapped this many at a time; what was never used is not resident. */
+    RUN_SEGMENTS = 16
 };
 
 struct sp_segment {
@@ -36,7 +38,9 @@ static struct {
     pthread_mutex_t lock;
     sp_segment *first;
     uint32_t count;
-} pool = {PTHREAD_MUTEX_INITIALIZER, NULL, 0};
+    uint8_t *fresh; /* the rest of the last run */
+    uint32_t fresh_count;
+} pool = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, NULL, 0};
 
 static _Atomic uint64_t mappings;
 
@@ -45,10 +49,36 @@ static uint8_t *data_of(sp_segment *segment) {
 }
 
 static uint64_t room_for(size_t len) {
-    return sizeof(record_header) + (((uint64_t)len + RECORD_ALIGN - 1) & ~(uint64_t)(RECORD_ALIGN - 1));
+    return sizeof(record_header) +
+           (((uint64_t)len + RECORD_ALIGN - 1) & ~(uint64_t)(RECORD_ALIGN - 1));
 }
 
 /* ---- segments ---- */
+
+static void *map(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    sp_add_relaxed(&mappings, 1);
+    return memory;
+}
+
+/* A segment that was never used; the lock is held. */
+static sp_segment *fresh_take(void) {
+    if (!pool.fresh_count) {
+        pool.fresh = map((size_t)RUN_SEGMENTS * SP_SEGMENT_BYTES);
+        pool.fresh_count = pool.fresh ? RUN_SEGMENTS : 0;
+    }
+    if (!pool.fresh_count) {
+        return NULL;
+    }
+    sp_segment *segment = (sp_segment *)(void *)pool.fresh;
+    pool.fresh += SP_SEGMENT_BYTES;
+    pool.fresh_count--;
+    segment->capacity = SEGMENT_CAPACITY;
+    return segment;
+}
 
 static sp_segment *pool_take(void) {
     pthread_mutex_lock(&pool.lock);
@@ -56,6 +86,8 @@ static sp_segment *pool_take(void) {
     if (segment) {
         pool.first = segment->pooled;
         pool.count--;
+    } else {
+        segment = fresh_take();
     }
     pthread_mutex_unlock(&pool.lock);
     return segment;
@@ -78,15 +110,12 @@ static void segment_free(sp_segment *segment) {
     (void)munmap(segment, sizeof *segment + segment->capacity);
 }
 
+/* One for a record that is larger than a segment. */
 static sp_segment *segment_map(uint64_t capacity) {
-    size_t size = sizeof(sp_segment) + capacity;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return NULL;
+    sp_segment *segment = map(sizeof *segment + capacity);
+    if (segment) {
+        segment->capacity = capacity;
     }
-    sp_add_relaxed(&mappings, 1);
-    sp_segment *segment = memory;
-    segment->capacity = capacity;
     return segment;
 }
 
@@ -98,7 +127,6 @@ static sp_segment *segment_take(sp_ring *ring, uint64_t need) {
         /* Acquire: pairs with the consumer's exchange in segment_return(). */
         segment = sp_load_relaxed(&ring->spare) ? sp_exchange_acq_rel(&ring->spare, NULL) : NULL;
         segment = segment ? segment : pool_take();
-        segment = segment ? segment : segment_map(SEGMENT_CAPACITY);
     }
     if (segment) {
         sp_store_relaxed(&segment->next, NULL);

@@ -35,7 +35,7 @@ bool http_peer_init(http_peer *peer, const char *url) {
                 curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
                 curl_url_get(parsed, CURLUPART_URL, &peer->url, 0) == CURLUE_OK;
     if (good) {
-        peer->port = atoi(port);
+        peer->port = (int)strtol(port, NULL, 10); /* libcurl has checked it */
         size_t len = strlen(peer->url);
         if (len && peer->url[len - 1] == '/') {
             peer->url[len - 1] = '\0';

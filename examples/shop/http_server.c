@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     HEADERS_READ = 64,
@@ -313,31 +315,52 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **st
 
 /* ---- the server ---- */
 
-http_server *http_server_start(const http_route *routes, void *service, uint16_t port,
-                               unsigned connections) {
+/* A socket that listens, and its port; -1 when it cannot be had. */
+static int socket_listen(uint16_t port, uint16_t *out_port) {
     struct sockaddr_in address = {0};
-    http_server *server = calloc(1, sizeof *server);
-    if (!server) {
-        return NULL;
+    socklen_t len = sizeof address;
+    const int yes = 1;
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) {
+        return -1;
     }
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server->routes = routes;
-    server->service = service;
-    server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL,
-        NULL, on_request, server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
-        connections, MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-        MHD_OPTION_END);
-    const union MHD_DaemonInfo *info =
-        server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
-    if (!info) {
-        http_server_stop(server);
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(descriptor, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(descriptor, SOMAXCONN) != 0 ||
+        getsockname(descriptor, (struct sockaddr *)&address, &len) != 0) {
+        (void)close(descriptor);
+        return -1;
+    }
+    *out_port = ntohs(address.sin_port);
+    return descriptor;
+}
+
+http_server *http_server_start(const http_route *routes, void *service, uint16_t port,
+                               unsigned connections) {
+    http_server *server = calloc(1, sizeof *server);
+    if (!server) {
         return NULL;
     }
-    server->port = info->port;
+    server->routes = routes;
+    server->service = service;
+    /* Our own socket: the port must be known before the first request can come. */
+    int descriptor = socket_listen(port, &server->port);
+    if (descriptor >= 0) {
+        server->daemon = MHD_start_daemon(
+            MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL,
+            NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, descriptor,
+            MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_URI_LOG_CALLBACK, on_target,
+            server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_END);
+    }
+    if (!server->daemon) {
+        /* The socket stays: libmicrohttpd does not say whether it closed it when it fails. */
+        free(server);
+        return NULL;
+    }
     return server;
 }
 
@@ -346,8 +369,8 @@ uint16_t http_server_port(const http_server *server) {
 }
 
 void http_server_stop(http_server *server) {
-    if (server && server->daemon) {
-        MHD_stop_daemon(server->daemon);
+    if (server) {
+        MHD_stop_daemon(server->daemon); /* closes the socket as well */
+        free(server);
     }
-    free(server);
 }

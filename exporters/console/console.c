@@ -4,7 +4,9 @@
  * spool_exporter_ops), so the text buffer needs no lock.
  */
 #include "exporters/console/text.h"
+#include "sdk/platform/clock.h"
 #include "sdk/platform/options.h"
+#include "sdk/platform/sigpipe.h"
 
 #include <spool/log.h>
 #include <spool/sdk/console.h>
@@ -12,14 +14,21 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How long a record waits for room in a non-blocking descriptor; text that is kept between records. */
+enum { ROOM_WAIT_MS = 1000, KEPT_TEXT_BYTES = 65536 };
 
 typedef struct console {
     int descriptor;
     bool color;
     bool shut;
+    bool stuck;   /* the last record found no room in time: the next one does not wait */
+    bool broken;  /* the last record was cut: the next one begins a line of its own */
     sp_text text; /* kept from record to record */
 } console;
 
@@ -113,8 +122,7 @@ static void duration(console *self, uint64_t ns) {
     if (ns < 1000000) {
         sp_text_format(&self->text, " %" PRIu64 ".%03" PRIu64 "us", ns / 1000, ns % 1000);
     } else {
-        sp_text_format(&self->text, " %" PRIu64 ".%03" PRIu64 "ms", ns / 1000000,
-                       ns / 1000 % 1000);
+        sp_text_format(&self->text, " %" PRIu64 ".%03" PRIu64 "ms", ns / 1000000, ns / 1000 % 1000);
     }
 }
 
@@ -133,6 +141,7 @@ static void events_and_links(console *self, const spool_span_data *span) {
         const spool_link_data *link = &span->links[i];
         words(self, "  link");
         ids(self, link->context.trace_id, link->context.span_id, NULL);
+        text_pair(self, "tracestate", link->trace_state);
         pairs(self, link->attrs, link->attr_count);
         count_pair(self, "otel.dropped_attributes_count", link->dropped_attr_count);
         words(self, "\n");
@@ -151,9 +160,8 @@ static void span_put(console *self, const spool_span_data *span) {
     paint(self, BOLD);
     sp_text_clean(&self->text, span->name);
     paint(self, RESET);
-    duration(self, span->end_time_ns > span->start_time_ns
-                       ? span->end_time_ns - span->start_time_ns
-                       : 0);
+    duration(self,
+             span->end_time_ns > span->start_time_ns ? span->end_time_ns - span->start_time_ns : 0);
     words(self, " ");
     words(self, span->kind <= SPOOL_KIND_CONSUMER ? kinds[span->kind] : "?");
     ids(self, span->context.trace_id, span->context.span_id, span->parent_span_id);
@@ -189,6 +197,11 @@ static void log_put(console *self, const spool_log_data *log) {
     paint(self, severity_color(log->severity));
     words(self, severity[0] ? severity : "LOG");
     paint(self, RESET);
+    if (log->severity_text.len &&
+        (log->severity_text.len != strlen(severity) ||
+         memcmp(log->severity_text.ptr, severity, strlen(severity)) != 0)) {
+        text_pair(self, "severity_text", log->severity_text);
+    }
     service(self, log->resource);
     if (log->event_name.len) {
         words(self, " ");
@@ -207,27 +220,65 @@ static void log_put(console *self, const spool_log_data *log) {
 
 /* ---- the exporter ---- */
 
-/* All of it, waiting for room at most until the deadline; false when the descriptor does not take it. */
-static bool write_all(int descriptor, const char *bytes, size_t len) {
+/* Waits for room in a non-blocking descriptor. */
+static bool room_wait(int descriptor, uint64_t until_ns) {
+    for (;;) {
+        uint64_t now_ns = sp_deadline_after_ms(0);
+        uint64_t left_ms = now_ns < until_ns ? (until_ns - now_ns) / SP_NS_PER_MS + 1 : 0;
+        struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+        int ready = poll(&room, 1, left_ms < ROOM_WAIT_MS ? (int)left_ms : ROOM_WAIT_MS);
+        if (ready >= 0 || errno != EINTR) {
+            return ready == 1;
+        }
+    }
+}
+
+/* All of it, waiting for room at most until then; false when the descriptor does not take it. */
+static bool write_all(console *self, uint64_t until_ns) {
+    const char *bytes = self->text.bytes;
+    size_t len = self->text.len;
+    bool begun = false;
     while (len) {
-        ssize_t written = write(descriptor, bytes, len);
+        ssize_t written = write(self->descriptor, bytes, len);
         if (written > 0) {
             bytes += written;
             len -= (size_t)written;
+            begun = true;
+            self->broken = false;
+            self->stuck = false;
         } else if (written < 0 && errno == EAGAIN) {
-            struct pollfd room = {.fd = descriptor, .events = POLLOUT};
-            if (poll(&room, 1, 1000) != 1) {
-                return false;
+            if (!room_wait(self->descriptor, until_ns)) {
+                self->stuck = true;
+                break;
             }
         } else if (written == 0 || errno != EINTR) {
-            return false;
+            break;
         }
     }
-    return true;
+    self->broken = self->broken || (len && begun);
+    return len == 0;
+}
+
+static bool write_quietly(console *self, uint64_t until_ns) {
+    sp_sigpipe_guard guard;
+    if (!sp_sigpipe_hold(&guard)) {
+        return false;
+    }
+    bool written = write_all(self, until_ns);
+    sp_sigpipe_release(&guard, !written && errno == EPIPE);
+    return written;
+}
+
+static bool record_write(console *self, uint64_t deadline_ns) {
+    uint64_t until_ns = self->stuck ? 0 : sp_deadline_after_ms(ROOM_WAIT_MS);
+    bool written = write_quietly(self, until_ns < deadline_ns ? until_ns : deadline_ns);
+    if (self->text.room > KEPT_TEXT_BYTES) {
+        sp_text_fini(&self->text);
+    }
+    return written;
 }
 
 static void export_batch(void *self_pointer, spool_batch *batch, uint64_t deadline_ns) {
-    (void)deadline_ns;
     console *self = self_pointer;
     spool_outcome outcome = {.drop_cause = self->shut ? SPOOL_DROP_SHUTDOWN : SPOOL_DROP_MEMORY};
     size_t count = self->shut ? 0 : spool_batch_count(batch);
@@ -235,6 +286,7 @@ static void export_batch(void *self_pointer, spool_batch *batch, uint64_t deadli
     for (size_t i = 0; i < count; i++) {
         self->text.len = 0;
         self->text.failed = false;
+        words(self, self->broken ? "\n" : "");
         if (spool_batch_signal(batch) == SPOOL_SIGNAL_SPANS) {
             const spool_span_data *span = spool_batch_next_span(batch);
             if (!span) {
@@ -248,10 +300,10 @@ static void export_batch(void *self_pointer, spool_batch *batch, uint64_t deadli
             }
             log_put(self, log);
         }
-        if (self->text.failed || !write_all(self->descriptor, self->text.bytes, self->text.len)) {
-            outcome.rejected += !self->text.failed;
-        } else {
-            outcome.delivered++;
+        if (!self->text.failed) { /* else it is the rest, dropped for want of memory */
+            bool written = record_write(self, deadline_ns);
+            outcome.delivered += written;
+            outcome.rejected += !written;
         }
     }
     errno = kept_errno;
@@ -265,7 +317,7 @@ static spool_status shutdown(void *self, uint64_t deadline_ns) {
 }
 
 static void destroy(void *self) {
-    free(((console *)self)->text.bytes);
+    sp_text_fini(&((console *)self)->text);
     free(self);
 }
 
@@ -282,7 +334,8 @@ spool_status spool_console_create(const spool_console_options *options,
         sizeof ops, "console", export_batch, NULL, shutdown, destroy, 0,
     };
     spool_console_options given = SPOOL_CONSOLE_OPTIONS_INIT;
-    if (!out_exporter || (options && !sp_options_read(&given, sizeof given, options))) {
+    if (!out_exporter || (options && !sp_options_read(&given, sizeof given, options)) ||
+        given.descriptor < 0) {
         return SPOOL_ERR_INVALID;
     }
     console *self = calloc(1, sizeof *self);
@@ -290,10 +343,10 @@ spool_status spool_console_create(const spool_console_options *options,
         return SPOOL_ERR_NOMEM;
     }
     self->descriptor = given.descriptor;
-    const char *no_color = getenv("NO_COLOR");
+    int kept_errno = errno;
     self->color = given.color == SPOOL_COLOR_ALWAYS ||
-                  (given.color == SPOOL_COLOR_AUTO && isatty(given.descriptor) &&
-                   !(no_color && no_color[0]));
+                  (given.color == SPOOL_COLOR_AUTO && isatty(given.descriptor));
+    errno = kept_errno;
     out_exporter->ops = &ops;
     out_exporter->self = self;
     return SPOOL_OK;

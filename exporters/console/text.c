@@ -31,6 +31,11 @@ static bool reserve(sp_text *text, size_t more) {
     return true;
 }
 
+void sp_text_fini(sp_text *text) {
+    free(text->bytes);
+    *text = (sp_text){NULL, 0, 0, false};
+}
+
 void sp_text_raw(sp_text *text, const char *bytes, size_t len) {
     if (len && reserve(text, len)) {
         memcpy(text->bytes + text->len, bytes, len);
@@ -73,14 +78,29 @@ static size_t printable(const unsigned char *at, size_t left) {
     return len;
 }
 
-static void clean_put(sp_text *text, spool_str from, bool quoted) {
+/* Escapes what is not printable at `at`; returns how many bytes that was. */
+static size_t escape_put(sp_text *text, const unsigned char *at, size_t left, bool json) {
+    if (!json) {
+        sp_text_format(text, "\\x%02x", at[0]);
+        return 1;
+    }
+    if (at[0] == '\n' || at[0] == '\t' || at[0] == '\r') {
+        sp_text_format(text, "\\%c", at[0] == '\n' ? 'n' : at[0] == '\t' ? 't' : 'r');
+        return 1;
+    }
+    bool c1 = at[0] == 0xc2 && left > 1 && at[1] >= 0x80 && at[1] < 0xa0;
+    unsigned code = c1 ? at[1] : at[0] < 0x80 ? at[0] : 0xfffd;
+    sp_text_format(text, "\\u%04x", code);
+    return c1 ? 2 : 1;
+}
+
+static void clean_put(sp_text *text, spool_str from, bool json) {
     const unsigned char *at = (const unsigned char *)from.ptr;
     for (size_t i = 0; i < from.len;) {
         size_t len = printable(at + i, from.len - i);
         if (len == 0) {
-            sp_text_format(text, "\\x%02x", at[i]);
-            i++;
-        } else if (quoted && (at[i] == '"' || at[i] == '\\')) {
+            i += escape_put(text, at + i, from.len - i, json);
+        } else if (json && (at[i] == '"' || at[i] == '\\')) {
             sp_text_format(text, "\\%c", at[i]);
             i++;
         } else {
@@ -129,12 +149,18 @@ static void double_put(sp_text *text, double number, bool nested) {
             break;
         }
     }
-    for (char *at = digits; *at; at++) {
-        if (!strchr("0123456789+-e.", *at)) {
-            *at = '.';
+    /* A locale's point may be several bytes: the first becomes '.', the others go. */
+    size_t kept = 0;
+    bool point = false;
+    for (const char *at = digits; *at; at++) {
+        if (strchr("0123456789+-e", *at)) {
+            digits[kept++] = *at;
+        } else if (!point) {
+            point = true;
+            digits[kept++] = '.';
         }
     }
-    sp_text_format(text, "%s", digits);
+    sp_text_raw(text, digits, kept);
 }
 
 static void value_put(sp_text *text, const spool_value *value, bool nested, unsigned depth);

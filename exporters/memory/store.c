@@ -83,8 +83,8 @@ static bool copy_links(sp_arena *arena, const spool_span_data *from, spool_span_
     for (size_t i = 0; ok && i < from->link_count; i++) {
         links[i] = from->links[i];
         ok = sp_copy_text(arena, from->links[i].trace_state, &links[i].trace_state) &&
-             sp_copy_attrs(arena, from->links[i].attrs, from->links[i].attr_count,
-                           &links[i].attrs, &links[i].attr_count);
+             sp_copy_attrs(arena, from->links[i].attrs, from->links[i].attr_count, &links[i].attrs,
+                           &links[i].attr_count);
     }
     to->links = links;
     return ok;

@@ -2,7 +2,7 @@
 /* The exporter's URL. It is checked here, rule by rule, so that each mistake has words of its own. */
 #include "exporters/otlp/endpoint.h"
 
-#include "exporters/otlp/percent.h"
+#include "sdk/platform/percent.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>
@@ -210,7 +210,8 @@ static char *authorization_text(part user) {
     if (!plain) {
         return NULL;
     }
-    size_t len = sp_percent_decode(user.at, user.len, plain);
+    size_t len;
+    (void)sp_percent_decode(user.at, user.len, plain, &len);
     if (!memchr(user.at, ':', user.len)) {
         plain[len++] = ':'; /* an empty password */
     }

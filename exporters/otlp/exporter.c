@@ -365,12 +365,6 @@ static const spool_exporter_ops OTLP_OPS = {
     .destroy = destroy,
 };
 
-void spool_otlp_options_init(spool_otlp_options *options) {
-    if (options) {
-        *options = (spool_otlp_options)SPOOL_OTLP_OPTIONS_INIT;
-    }
-}
-
 spool_status spool_otlp_create(uint32_t signal, const spool_otlp_options *options,
                                spool_exporter *out_exporter) {
     if (signal >= SPOOL_SIGNALS || !out_exporter) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gzip for request bodies. It runs on the loop, where it must not take long: level 1 takes a third of
- * the time of level 6 and, on the repetitive bytes of OTLP, gives almost as much.
+ * gzip for request bodies. It runs on the loop, where it must not take long: level 1, since on batches of
+ * spans level 6 takes longer and saves less than one part in fifty more.
  */
 #include "exporters/otlp/gzip.h"
 

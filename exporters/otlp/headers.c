@@ -2,8 +2,9 @@
 /* The configured request headers. Nothing here prints: a pair, even a broken one, may be a secret. */
 #include "exporters/otlp/headers.h"
 
-#include "exporters/otlp/percent.h"
+#include "sdk/platform/percent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -111,14 +112,14 @@ static bool pair_skip(sp_headers *headers, size_t number, const char *reason) {
 }
 
 static char *line_make(text_view name, text_view value, const char **out_reason) {
-    char *line = malloc(name.len + 2 + value.len + 1);
+    size_t size = name.len + sizeof ": " + value.len;
+    char *line = malloc(size);
     if (!line) {
         return NULL;
     }
-    memcpy(line, name.at, name.len);
-    memcpy(line + name.len, ": ", 2);
-    char *decoded = line + name.len + 2;
-    size_t len = sp_percent_decode(value.at, value.len, decoded);
+    char *decoded = line + snprintf(line, size, "%.*s: ", (int)name.len, name.at);
+    size_t len;
+    (void)sp_percent_decode(value.at, value.len, decoded, &len);
     decoded[len] = '\0';
     if (!is_value(decoded, len)) {
         free(line);

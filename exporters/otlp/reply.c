@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replies, decoded by protobuf-c. A few bytes of input can ask it for many times their size (repeated
- * and unknown fields), so it allocates from one arena of fixed size: what does not fit is not decoded.
+ * and unknown fields), so it allocates from one arena: twice the reply's size and some, at most half a
+ * mebibyte. What does not fit is not decoded.
  */
 #include "exporters/otlp/reply.h"
 
@@ -14,19 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 512 * 1024, ALIGNMENT = 16 };
+enum { ARENA_LEAST_BYTES = 16 * 1024, ARENA_MOST_BYTES = 512 * 1024, ALIGNMENT = 16 };
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 typedef struct reply_arena {
     uint8_t *memory;
+    size_t size;
     size_t used;
 } reply_arena;
 
 static void *arena_take(void *arg, size_t size) {
     reply_arena *arena = arg;
     size_t rounded = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (size > ARENA_BYTES || rounded > ARENA_BYTES - arena->used) {
+    if (size > arena->size || rounded > arena->size - arena->used) {
         return NULL;
     }
     void *taken = arena->memory + arena->used;
@@ -147,9 +149,11 @@ static void status_read(ProtobufCAllocator *allocator, const uint8_t *body, size
 }
 
 /* The arena is given back as one; nothing is freed inside it. */
-static bool arena_open(reply_arena *arena, ProtobufCAllocator *allocator) {
+static bool arena_open(reply_arena *arena, ProtobufCAllocator *allocator, size_t len) {
     arena->used = 0;
-    arena->memory = malloc(ARENA_BYTES);
+    arena->size = len < (ARENA_MOST_BYTES - ARENA_LEAST_BYTES) / 2 ? 2 * len + ARENA_LEAST_BYTES
+                                                                   : ARENA_MOST_BYTES;
+    arena->memory = malloc(arena->size);
     *allocator = (ProtobufCAllocator){arena_take, arena_give, arena};
     return arena->memory != NULL;
 }
@@ -159,7 +163,7 @@ void sp_reply_read_success(uint32_t signal, const uint8_t *body, size_t len, sp_
     out->decoded = len == 0;
     reply_arena arena;
     ProtobufCAllocator allocator;
-    if (len == 0 || !arena_open(&arena, &allocator)) {
+    if (len == 0 || !arena_open(&arena, &allocator, len)) {
         return;
     }
     if (signal == SPOOL_SIGNAL_LOGS) {
@@ -178,7 +182,7 @@ void sp_reply_read_failure(const uint8_t *body, size_t len, sp_reply *out) {
     }
     reply_arena arena;
     ProtobufCAllocator allocator;
-    if (arena_open(&arena, &allocator)) {
+    if (arena_open(&arena, &allocator, len)) {
         status_read(&allocator, body, len, out);
         free(arena.memory);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a receiver says in the body of its reply. Any bytes are survived: decoding has a fixed amount of
- * memory, whatever is asked of it.
+ * What a receiver says in the body of its reply. Any bytes are survived: decoding has a bounded
+ * amount of memory, whatever is asked of it.
  */
 #ifndef SPOOL_EXPORTERS_OTLP_REPLY_H
 #define SPOOL_EXPORTERS_OTLP_REPLY_H

@@ -23,8 +23,8 @@
 SPOOL_BEGIN_DECLS
 
 /*
- * A handle of a span, by value. Zero is "no span". A handle that is stale (ended, of an SDK that is
- * gone, of the other side of a fork) is harmless: every call with it is a no-op that is counted.
+ * A handle of a span, by value. Zero is "no span". A handle that is stale (ended, or of an SDK that is
+ * gone) is harmless: every call with it is a no-op that is counted.
  */
 typedef struct spool_span {
     uint64_t bits;
@@ -56,7 +56,8 @@ typedef struct spool_context {
     struct spool_context_block *block; /* private */
 } spool_context;
 
-#define SPOOL_CONTEXT_INIT {{{0}, {0}, 0, 0, {0}}, {0}, NULL}
+#define SPOOL_CONTEXT_INIT                                                                         \
+    { {{0}, {0}, 0, 0, {0}}, {0}, NULL }
 
 /* Names one attached context; see spool_context_attach(). Zero is "nothing attached". */
 typedef struct spool_token {
@@ -96,9 +97,8 @@ SPOOL_API void spool_context_release(spool_context *context);
  */
 SPOOL_API SPOOL_MUST_USE spool_context spool_context_with_span(const spool_context *base,
                                                                spool_span span);
-SPOOL_API SPOOL_MUST_USE spool_context
-spool_context_with_remote(const spool_context *base, const struct spool_span_context *remote,
-                          spool_str trace_state);
+SPOOL_API SPOOL_MUST_USE spool_context spool_context_with_remote(
+    const spool_context *base, const struct spool_span_context *remote, spool_str trace_state);
 
 /*
  * The W3C trace state of the context (NULL: the current one): borrowed text, valid while the context is
@@ -120,8 +120,7 @@ typedef struct spool_context_key {
 SPOOL_API spool_context_key spool_context_key_create(const char *name,
                                                      void (*destroy)(void *value));
 SPOOL_API SPOOL_MUST_USE spool_context spool_context_with_value(const spool_context *base,
-                                                                spool_context_key key,
-                                                                void *value);
+                                                                spool_context_key key, void *value);
 /* The value, or NULL. `context` NULL: the current one. */
 SPOOL_API void *spool_context_value(const spool_context *context, spool_context_key key);
 

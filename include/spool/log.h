@@ -103,6 +103,7 @@ SPOOL_API void spool_log_record_init(spool_log_record *record);
 SPOOL_API void spool_log_emit(spool_logger *logger, const spool_log_record *record);
 
 /*
+ * The calls and macros below make a record of what happens now: both its times are the time of the call.
  * The printf forms build the body on the stack, at most 1,023 bytes; what was cut is counted and ends
  * in "...".
  */

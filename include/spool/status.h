@@ -28,9 +28,7 @@ SPOOL_BEGIN_DECLS
     X(SPOOL_ERR_WOULD_BLOCK, 8, "called where waiting would deadlock")                             \
     X(SPOOL_ERR_UNSUPPORTED, 9, "not supported by this build")                                     \
     X(SPOOL_ERR_LIMIT, 10, "a limit is reached")                                                   \
-    X(SPOOL_ERR_CONFIG, 11, "the configuration is invalid")                                        \
-    X(SPOOL_ERR_ORDER, 12, "calls are in the wrong order or on the wrong thread")                  \
-    X(SPOOL_ERR_VERSION, 13, "the two sides were built for different versions")
+    X(SPOOL_ERR_ORDER, 11, "calls are in the wrong order or on the wrong thread")
 
 #define SPOOL_STATUS_ENUM(name, value, text) name = value,
 typedef enum spool_status { SPOOL_STATUS_MAP(SPOOL_STATUS_ENUM) SPOOL_STATUS_COUNT } spool_status;

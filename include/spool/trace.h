@@ -7,7 +7,7 @@
  *
  * Unless a function says otherwise: Threads: any. Blocks: no; span calls on one span from several
  * threads wait for each other for the time of a copy. Progress: locks, one per span. Signals: unsafe.
- * Fork: child may call; spans of the parent process are stale there. Failure: counts.
+ * Fork: start the SDK after forking; see docs/threading.md. Failure: counts.
  */
 #ifndef SPOOL_TRACE_H
 #define SPOOL_TRACE_H
@@ -95,7 +95,8 @@ SPOOL_API void spool_span_options_init(spool_span_options *options);
  * `options` NULL: all defaults. What it points to is read during the call.
  *
  * The handle is never an error. A span that is not recorded (sampled out, over a limit, no SDK) still
- * answers with the context it passes on. Without a parent and an SDK the handle is zero.
+ * answers with the context it passes on: its own, or, without an SDK or when a filter refuses it, its
+ * parent's. Without a parent too the handle is then zero.
  */
 SPOOL_API spool_span spool_span_start_n(spool_tracer *tracer, spool_str name,
                                         const spool_span_options *options);
@@ -157,8 +158,7 @@ SPOOL_API void spool_span_record_error_n(spool_span span, spool_str type, spool_
                                          spool_str stack);
 static inline void spool_span_record_error(spool_span span, const char *type, const char *message,
                                            const char *stack) {
-    spool_span_record_error_n(span, spool_str_of(type), spool_str_of(message),
-                              spool_str_of(stack));
+    spool_span_record_error_n(span, spool_str_of(type), spool_str_of(message), spool_str_of(stack));
 }
 
 /* True while the span is recorded and not ended (TA-22). */
@@ -244,10 +244,9 @@ static inline SPOOL_UNUSED void spool_span_guard_close(spool_span_guard *guard) 
                                    sizeof var##_attrs / sizeof var##_attrs[0] - 1);                \
     const spool_span var SPOOL_UNUSED = var##_guard.span
 
-static inline SPOOL_UNUSED spool_span_guard
-spool_span_guard_open_with(spool_tracer *tracer, const char *name,
-                           const spool_span_options *options, const spool_attr *attrs,
-                           size_t count) {
+static inline SPOOL_UNUSED spool_span_guard spool_span_guard_open_with(
+    spool_tracer *tracer, const char *name, const spool_span_options *options,
+    const spool_attr *attrs, size_t count) {
     spool_span_guard guard;
     guard.span = spool_span_start(tracer, name, options);
     if (count) {

@@ -34,7 +34,8 @@ typedef struct spool_str {
 #define SPOOL_STR(literal) ((spool_str){"" literal "", sizeof(literal) - 1})
 #endif
 /* The same for a static initialiser. */
-#define SPOOL_STR_INIT(literal) {"" literal "", sizeof(literal) - 1}
+#define SPOOL_STR_INIT(literal)                                                                    \
+    { "" literal "", sizeof(literal) - 1 }
 
 /* A view of a NUL-terminated text; NULL gives the empty view with a NULL pointer. */
 static inline spool_str spool_str_of(const char *text) {

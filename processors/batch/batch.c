@@ -185,11 +185,12 @@ static const spool_processor_ops log_ops = {
 };
 
 spool_status spool_batch_create(uint32_t signal, spool_exporter exporter,
-                                const spool_batch_options *options, spool_processor *out_processor) {
+                                const spool_batch_options *options,
+                                spool_processor *out_processor) {
     spool_batch_options given;
     spool_exporter_ops exporter_ops;
-    if (!out_processor || signal >= SPOOL_SIGNALS || !sp_exporter_ops_read(&exporter, &exporter_ops) ||
-        !read_options(&given, options, signal)) {
+    if (!out_processor || signal >= SPOOL_SIGNALS ||
+        !sp_exporter_ops_read(&exporter, &exporter_ops) || !read_options(&given, options, signal)) {
         return SPOOL_ERR_INVALID;
     }
     if (given.overflow == SPOOL_OVERFLOW_DROP_OLDEST) {

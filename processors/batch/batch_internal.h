@@ -66,7 +66,7 @@ typedef struct batch_flush {
     uint64_t serial; /* tells it from a later one in the same frame */
     uint64_t deadline_ns;
     uint64_t ticket;
-    bool seen;     /* the sweep that follows has everything offered before the call */
+    bool seen; /* the sweep that follows has everything offered before the call */
     bool ticketed;
     bool done;
     spool_status status; /* of the exporter's flush */
@@ -91,12 +91,12 @@ typedef struct batch_processor {
     /* Shared, seldom written. */
     SP_CACHE_ALIGNED _Atomic uint32_t state;
     _Atomic uint32_t pump_posted;
-    _Atomic uint32_t wakers;  /* threads between a look at `state` and the end of their post */
-    _Atomic uint32_t pressed; /* a record found no bytes: deliver what there is */
-    _Atomic uint32_t space_turn;    /* futex of blocked producers: moves when credit comes back */
+    _Atomic uint32_t wakers;     /* threads between a look at `state` and the end of their post */
+    _Atomic uint32_t pressed;    /* a record found no bytes: deliver what there is */
+    _Atomic uint32_t space_turn; /* futex of blocked producers: moves when credit comes back */
     _Atomic uint32_t space_waiters;
     _Atomic(spool_batch *) answered; /* pushed by answers, taken whole by the pump */
-    _Atomic(sp_ring *) rings;        /* pushed under the lock, release; unlinked by the loop under it */
+    _Atomic(sp_ring *) rings; /* pushed under the lock, release; unlinked by the loop under it */
     _Atomic uint64_t ringless_offered; /* by threads that can have no ring */
     _Atomic uint64_t ringless_dropped;
     sp_task pump_task;

@@ -414,8 +414,8 @@ static void say_drops(batch_processor *batch) {
     uint64_t drops = totals.dropped[SPOOL_DROP_QUEUE_FULL];
     if (drops != batch->said_drops) {
         batch->said_drops = drops;
-        sp_diag(SPOOL_DIAG_WARN, "batch", "the queue was full: %" PRIu64 " %s dropped so far", drops,
-                batch->signal == SPOOL_SIGNAL_SPANS ? "spans" : "log records");
+        sp_diag(SPOOL_DIAG_WARN, "batch", "the queue was full: %" PRIu64 " %s dropped so far",
+                drops, batch->signal == SPOOL_SIGNAL_SPANS ? "spans" : "log records");
     }
 }
 
@@ -469,8 +469,9 @@ static void arm(batch_processor *batch, uint64_t now) {
         at = expires < at ? expires : at;
     }
     /* While the exporter is busy more depth changes nothing: its answer starts the pump. */
-    sp_budget_set_wake(&batch->budget,
-                       free_exporter ? in_flight + batch->options.max_export_batch_size : UINT64_MAX);
+    sp_budget_set_wake(&batch->budget, free_exporter
+                                           ? in_flight + batch->options.max_export_batch_size
+                                           : UINT64_MAX);
     if (free_exporter && sp_budget_reached(&batch->budget)) {
         /* By records still being written, or by credit taken since: whoever publishes next need not
          * see that, so look again soon. */
@@ -531,7 +532,8 @@ void batch_pump(sp_task *task) {
         batch->timer = sp_timer_create(batch->runtime, timer_fired, batch);
         batch->tick_ns = after_ms(now_ns(), batch->options.schedule_delay_ms);
         if (!batch->timer) {
-            sp_diag(SPOOL_DIAG_ERROR, "batch", "no memory for a timer: records go out by depth alone");
+            sp_diag(SPOOL_DIAG_ERROR, "batch",
+                    "no memory for a timer: records go out by depth alone");
         }
     }
     pump(batch);

@@ -64,8 +64,8 @@ static SP_COLD sp_ring *make_ring(batch_processor *batch, sp_thread_block *threa
     ring_page *page = thread->parts[SP_PART_RINGS];
     if (!page) {
         /* Mapped, not allocated: it belongs to the thread block, which is. */
-        void *memory = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *memory =
+            mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) {
             return NULL;
         }
@@ -167,13 +167,13 @@ static SP_COLD sp_credit_result take_late(batch_processor *batch, const sp_threa
     if (result == SP_CREDIT_NO_BYTES && !sp_exchange_acq_rel(&batch->pressed, 1)) {
         (void)batch_wake(batch);
     }
-    if (batch->options.overflow != SPOOL_OVERFLOW_BLOCK || thread->on_loop || thread->hook_depth > 1) {
+    if (batch->options.overflow != SPOOL_OVERFLOW_BLOCK || thread->on_loop ||
+        thread->hook_depth > 1) {
         return result;
     }
     uint64_t deadline_ns = sp_deadline_after_ms(batch->options.block_limit_ms);
     bool in_time = true;
-    while (result > SP_CREDIT_LAST && in_time &&
-           sp_load_relaxed(&batch->state) == BATCH_OPEN) {
+    while (result > SP_CREDIT_LAST && in_time && sp_load_relaxed(&batch->state) == BATCH_OPEN) {
         uint32_t turn = sp_load_acquire(&batch->space_turn);
         result = sp_credit_take(&ring->credit, &batch->budget, bytes);
         if (result > SP_CREDIT_LAST) {

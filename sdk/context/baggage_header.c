@@ -9,6 +9,7 @@
 #include "sdk/context/header_text.h"
 #include "sdk/context/stack.h"
 #include "sdk/platform/diagnostics.h"
+#include "sdk/platform/percent.h"
 #include "sdk/wire/utf8.h"
 
 #include <spool/ext/propagator.h>
@@ -56,16 +57,6 @@ static bool is_metadata(spool_str text) {
         }
     }
     return true;
-}
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* ---- writing ---- */
@@ -189,26 +180,17 @@ typedef struct baggage_reader {
     char decoded[HEADER_BYTES]; /* one value before its repair */
 } baggage_reader;
 
+/* A hostile request may cost so much for its duration, whatever it sends; and as much is kept at most. */
+_Static_assert(sizeof(baggage_reader) < 32 * 1024, "half of the 64 KiB that a request may cost");
+
 /* Decodes the escapes to `out` (room for value.len); false when one is malformed or a byte illegal. */
 static bool value_decode(spool_str value, char *out, size_t *out_len) {
-    size_t len = 0;
     for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.ptr[i];
-        if (c == '%') {
-            int high = i + 2 < value.len ? hex_digit(value.ptr[i + 1]) : -1;
-            int low = i + 2 < value.len ? hex_digit(value.ptr[i + 2]) : -1;
-            if (high < 0 || low < 0) {
-                return false;
-            }
-            c = (unsigned char)(high << 4 | low);
-            i += 2;
-        } else if (!is_value_char(c)) {
+        if (value.ptr[i] != '%' && !is_value_char((unsigned char)value.ptr[i])) {
             return false;
         }
-        out[len++] = (char)c;
     }
-    *out_len = len;
-    return true;
+    return sp_percent_decode(value.ptr, value.len, out, out_len);
 }
 
 /* The decoded value as valid UTF-8, kept in the reader's text. */
@@ -294,8 +276,7 @@ static spool_context baggage_extract(const spool_context *base, const spool_gett
     const spool_context *from = base ? base : sp_context_current();
     sp_thread_block *thread = sp_thread();
     spool_str line = {NULL, 0};
-    if (!getter || !getter->get || !thread ||
-        !getter->get(carrier, baggage_field(), 0, &line)) {
+    if (!getter || !getter->get || !thread || !getter->get(carrier, baggage_field(), 0, &line)) {
         return spool_context_copy(from);
     }
     sp_scratch_mark mark = sp_scratch_hold(&thread->scratch);

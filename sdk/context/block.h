@@ -36,7 +36,7 @@ typedef struct sp_context_parts {
     spool_baggage *baggage;
     sp_context_value *const *values;
     uint32_t value_count;
-    uint32_t without_key;       /* a value under this key is left out; 0: none is */
+    uint32_t without_key;        /* a value under this key is left out; 0: none is */
     sp_context_value *and_value; /* one more, or NULL */
 } sp_context_parts;
 

@@ -90,9 +90,8 @@ spool_context spool_context_with_span(const spool_context *base, spool_span span
             sp_misuse_count(SP_MISUSE_STALE_HANDLE, 1);
         }
     }
-    spool_context made =
-        sp_context_make(given_or_current(base), known ? &view.context : NULL,
-                        known ? span : (spool_span){0}, trace_state);
+    spool_context made = sp_context_make(given_or_current(base), known ? &view.context : NULL,
+                                         known ? span : (spool_span){0}, trace_state);
     sp_trace_state_release(trace_state);
     return made;
 }

@@ -47,6 +47,7 @@ struct spool_context_stack {
     stack_entry *entries; /* inline_entries, or from the heap */
     uint32_t depth;
     uint32_t capacity;
+    uint64_t first_serial; /* where the serials of this stack began */
     uint64_t last_serial;
     uint32_t id;
     _Atomic uint32_t holder; /* of a made stack: the thread that has it swapped in; 0: none */
@@ -66,7 +67,8 @@ static void stack_init(spool_context_stack *stack, uint32_t id, uint64_t random)
     stack->entries = stack->inline_entries;
     stack->depth = 0;
     stack->capacity = INLINE_ENTRIES;
-    stack->last_serial = random & SERIAL_MASK;
+    stack->first_serial = random & SERIAL_MASK;
+    stack->last_serial = stack->first_serial;
     stack->id = id;
     atomic_init(&stack->holder, 0);
 }
@@ -75,7 +77,7 @@ static bool stack_grow(spool_context_stack *stack) {
     if (stack->capacity >= MOST_ENTRIES) {
         return false;
     }
-    uint32_t capacity = stack->capacity * 2;
+    uint32_t capacity = stack->capacity ? stack->capacity * 2 : INLINE_ENTRIES;
     bool inlined = stack->entries == stack->inline_entries;
     stack_entry *entries = realloc(inlined ? NULL : stack->entries, capacity * sizeof *entries);
     if (!entries) {
@@ -100,6 +102,11 @@ static void stack_shrink(spool_context_stack *stack, uint32_t kept) {
 /* How many pushes ago; right across the wrap of the serials. */
 static uint64_t serial_age(const spool_context_stack *stack, uint64_t serial) {
     return (stack->last_serial - serial) & SERIAL_MASK;
+}
+
+/* False for a serial of an earlier stack with the same id. */
+static bool serial_was_given(const spool_context_stack *stack, uint64_t serial) {
+    return serial_age(stack, serial) <= serial_age(stack, stack->first_serial);
 }
 
 /* The index of the entry, or `depth` when it is not there. */
@@ -296,7 +303,8 @@ size_t spool_context_rewind(spool_mark mark) {
     if (mark.bits == 0) {
         return 0;
     }
-    if (!part || !stack_is_named(part->current, mark.bits)) {
+    if (!part || !stack_is_named(part->current, mark.bits) ||
+        !serial_was_given(part->current, mark.bits & SERIAL_MASK)) {
         sp_misuse_count(SP_MISUSE_WRONG_DETACH, 1);
         return 0;
     }

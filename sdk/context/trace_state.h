@@ -35,9 +35,9 @@ typedef struct sp_trace_state_member {
 } sp_trace_state_member;
 typedef struct sp_trace_state_list {
     size_t count;
-    size_t seen;   /* members met, repeated keys included */
-    size_t looked; /* bytes looked at */
-    bool void_all; /* something was not valid */
+    size_t seen;                                           /* members met, repeated keys included */
+    size_t looked;                                         /* bytes looked at */
+    bool void_all;                                         /* something was not valid */
     sp_trace_state_member members[SP_TRACE_STATE_MEMBERS]; /* borrowed from the texts */
 } sp_trace_state_list;
 void sp_trace_state_list_init(sp_trace_state_list *list);

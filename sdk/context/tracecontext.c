@@ -141,6 +141,6 @@ static size_t tracecontext_fields(spool_str *out_names, size_t capacity) {
 }
 
 const spool_propagator spool_propagator_tracecontext = {
-    sizeof(spool_propagator), "tracecontext",       tracecontext_inject,
+    sizeof(spool_propagator), "tracecontext",      tracecontext_inject,
     tracecontext_extract,     tracecontext_fields,
 };

@@ -77,9 +77,8 @@ static void value_trim(sp_scratch *scratch, spool_value *value, const sp_wire_li
                    count * size);
         }
         for (size_t i = 0; i < count; i++) {
-            value_trim(scratch,
-                       map ? &((spool_attr *)items)[i].value : &((spool_value *)items)[i], limits,
-                       depth + 1);
+            value_trim(scratch, map ? &((spool_attr *)items)[i].value : &((spool_value *)items)[i],
+                       limits, depth + 1);
         }
         if (map) {
             value->as.map.items = items;
@@ -183,8 +182,8 @@ bool spool_log_data_set(spool_log_data *log, spool_attr attr) {
         return false;
     }
     size_t place = attr_find(log, attr.key);
-    if (!key_is_valid(attr.key) || (place == log->attr_count &&
-                                    place >= emission->subscriber->log_attrs.attr_count)) {
+    if (!key_is_valid(attr.key) ||
+        (place == log->attr_count && place >= emission->subscriber->log_attrs.attr_count)) {
         log->dropped_attr_count++;
         sp_misuse_count(SP_MISUSE_DROPPED_ATTRIBUTE, 1);
         return false;
@@ -269,7 +268,9 @@ void *spool_ext_log_get_or_init(spool_log_data *log, spool_ext_id type, bool *ou
 
 spool_span_record *spool_ext_log_pin_span(spool_log_data *log) {
     sp_emission *emission = sp_emission_of(log);
-    return emission ? spool_ext_pin(emission->span) : NULL;
+    return emission
+               ? sp_span_pin_admitted(emission->span, emission->subscriber, emission->processor)
+               : NULL;
 }
 
 /* ---- emit ---- */
@@ -279,7 +280,7 @@ static void count(const sp_emission *emission, unsigned what) {
                     SPOOL_SIGNAL_LOGS, what);
 }
 
-static void hooks_run(sp_emission *emission) {
+static void hooks_run(sp_emission *emission, uint32_t admitted) {
     sp_thread_block *thread = emission->thread;
     sp_subscriber *subscriber = emission->subscriber;
     if (!sp_hooks_enter(thread)) {
@@ -287,8 +288,12 @@ static void hooks_run(sp_emission *emission) {
         return;
     }
     for (unsigned i = 0; i < subscriber->log_emit.count; i++) {
-        const spool_processor *processor = &subscriber->processors[subscriber->log_emit.index[i]];
-        processor->ops->log_emit(processor->self, &emission->data);
+        unsigned index = subscriber->log_emit.index[i];
+        const spool_processor *processor = &subscriber->processors[index];
+        if (SP_LIKELY(admitted >> index & 1)) {
+            emission->processor = index;
+            processor->ops->log_emit(processor->self, &emission->data);
+        }
     }
     sp_box_set **set = boxes_of(thread, false);
     if (SP_UNLIKELY(set && *set)) {
@@ -303,10 +308,12 @@ static void fields_set(sp_emission *emission, const spool_log_record *record) {
         record->context ? record->context : sp_context_top(emission->thread);
     spool_log_data *data = &emission->data;
     data->struct_size = sizeof *emission;
-    data->timestamp_ns = record->timestamp_ns;
     data->observed_timestamp_ns = record->observed_timestamp_ns
                                       ? record->observed_timestamp_ns
                                       : sp_clock_wall_ns(emission->subscriber->clock);
+    data->timestamp_ns = SP_LIKELY(record->timestamp_ns == SP_LOG_TIME_IS_NOW)
+                             ? data->observed_timestamp_ns
+                             : record->timestamp_ns;
     data->context = context->span;
     data->severity = record->severity;
     data->dropped_attr_count = 0;
@@ -319,15 +326,34 @@ static void fields_set(sp_emission *emission, const spool_log_record *record) {
     emission->own_capacity = 0;
 }
 
+SP_NOINLINE uint32_t sp_log_admitted(sp_thread_block *thread, const sp_subscriber *subscriber,
+                                     const sp_scope *scope, const spool_context *context,
+                                     int32_t severity, spool_str event_name) {
+    const sp_filter_set *filters = sp_filters_of(subscriber);
+    if (!filters) {
+        return SP_ADMIT_ALL;
+    }
+    const spool_context *used = context ? context : sp_context_top(thread);
+    spool_log_query query = {sizeof query, severity, 0, event_name, &scope->view, &used->span};
+    sp_filter_question question = {NULL, &query, thread, sp_filter_matched(filters, used->handle),
+                                   false};
+    return sp_filter_set_ask(filters, subscriber->processor_count, &question, NULL);
+}
+
 void sp_emit(sp_thread_block *thread, sp_subscriber *subscriber, const sp_scope *scope,
-             const spool_log_record *record) {
+             const spool_log_record *record, uint32_t admitted) {
     sp_emission emission;
     emission.thread = thread;
     emission.subscriber = subscriber;
     emission.scope = scope;
     count(&emission, SP_COUNT_CREATED);
-    if (SP_UNLIKELY((record->severity && record->severity < subscriber->minimum_severity) ||
-                    subscriber->log_emit.count == 0)) {
+    if (SP_UNLIKELY(record->severity && record->severity < subscriber->minimum_severity)) {
+        admitted = 0;
+    } else if (SP_UNLIKELY(sp_filters_of(subscriber) != NULL) && admitted == SP_ADMIT_ASK) {
+        admitted = sp_log_admitted(thread, subscriber, scope, record->context, record->severity,
+                                   record->event_name);
+    }
+    if (SP_UNLIKELY(!(admitted & subscriber->log_emit.mask))) {
         count(&emission, SP_COUNT_FILTERED);
         return;
     }
@@ -344,6 +370,6 @@ void sp_emit(sp_thread_block *thread, sp_subscriber *subscriber, const sp_scope 
             attr_count < UINT32_MAX ? (uint32_t)attr_count : UINT32_MAX;
         sp_misuse_count(SP_MISUSE_NO_MEMORY, 1);
     }
-    hooks_run(&emission);
+    hooks_run(&emission, admitted);
     sp_scratch_release(&thread->scratch, mark);
 }

@@ -50,11 +50,15 @@ bool spool_logger_enabled_n(spool_logger *logger, const spool_context *context, 
         return false;
     }
     const spool_context *used = context ? context : sp_context_top(thread);
-    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,          severity,
+    spool_enabled_query query = {sizeof query, SPOOL_SIGNAL_LOGS,           severity,
                                  event_name,   &logger->source.scope->view, &used->span};
-    bool enabled = subscriber->log_emit.count &&
-                   !(severity && severity < subscriber->minimum_severity) &&
-                   !sp_subscriber_refuses(subscriber, thread, &query, subscriber->processor_count);
+    bool enabled = !(severity && severity < subscriber->minimum_severity);
+    if (enabled) {
+        uint32_t admitted =
+            sp_log_admitted(thread, subscriber, logger->source.scope, used, severity, event_name);
+        enabled = !sp_subscriber_refuses(subscriber, thread, &query,
+                                         admitted & subscriber->log_emit.mask);
+    }
     sp_unpin(thread);
     return enabled;
 }
@@ -75,6 +79,7 @@ void spool_log_emit(spool_logger *logger, const spool_log_record *record) {
     sp_thread_block *thread = sp_thread();
     spool_log_record given = SPOOL_LOG_RECORD_INIT;
     if (!record || record->struct_size < sizeof record->struct_size) {
+        sp_misuse_count(SP_MISUSE_INVALID_CALL, 1);
         return;
     }
     if (SP_UNLIKELY(record->struct_size != sizeof given)) {
@@ -83,7 +88,7 @@ void spool_log_emit(spool_logger *logger, const spool_log_record *record) {
     }
     sp_subscriber *subscriber = logger_pin(thread, logger);
     if (SP_LIKELY(subscriber != NULL)) {
-        sp_emit(thread, subscriber, logger->source.scope, record);
+        sp_emit(thread, subscriber, logger->source.scope, record, SP_ADMIT_ASK);
         sp_unpin(thread);
     } else if (!thread) {
         sp_misuse_count(SP_MISUSE_NO_MEMORY, 1);
@@ -95,6 +100,7 @@ void spool_log_emit(spool_logger *logger, const spool_log_record *record) {
 void spool_log_n(spool_logger *logger, int severity, spool_str body, const spool_attr *attrs,
                  size_t count) {
     spool_log_record record = SPOOL_LOG_RECORD_INIT;
+    record.timestamp_ns = SP_LOG_TIME_IS_NOW;
     record.severity = severity;
     record.body = spool_value_string_n(body);
     record.attrs = attrs;

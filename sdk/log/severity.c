@@ -4,8 +4,8 @@
 
 const char *spool_severity_name(int severity) {
     static const char *const names[] = {
-        "",      "TRACE",  "TRACE2", "TRACE3", "TRACE4", "DEBUG", "DEBUG2", "DEBUG3", "DEBUG4",
-        "INFO",  "INFO2",  "INFO3",  "INFO4",  "WARN",   "WARN2", "WARN3",  "WARN4",  "ERROR",
+        "",       "TRACE",  "TRACE2", "TRACE3", "TRACE4", "DEBUG",  "DEBUG2", "DEBUG3", "DEBUG4",
+        "INFO",   "INFO2",  "INFO3",  "INFO4",  "WARN",   "WARN2",  "WARN3",  "WARN4",  "ERROR",
         "ERROR2", "ERROR3", "ERROR4", "FATAL",  "FATAL2", "FATAL3", "FATAL4",
     };
     return severity >= 0 && severity <= SPOOL_SEVERITY_FATAL4 ? names[severity] : "";

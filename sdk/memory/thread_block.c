@@ -19,6 +19,7 @@
 #include "sdk/memory/shard.h"
 #include "sdk/memory/slab.h"
 #include "sdk/platform/check.h"
+#include "sdk/platform/diagnostics.h"
 #include "sdk/platform/fork.h"
 
 #include <errno.h>
@@ -192,6 +193,7 @@ sp_thread_block *sp_thread_make(void) {
     }
     int saved_errno = errno;
     (void)pthread_once(&once, init_once);
+    sp_diag_remember_stderr();
     sp_thread_block *block = NULL;
     if (key_made && pthread_getspecific(key) != &late_mark) {
         block = take_block();

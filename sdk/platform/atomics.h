@@ -7,14 +7,22 @@
 
 #define sp_load_relaxed(object) atomic_load_explicit((object), memory_order_relaxed)
 #define sp_load_acquire(object) atomic_load_explicit((object), memory_order_acquire)
-#define sp_store_relaxed(object, value) atomic_store_explicit((object), (value), memory_order_relaxed)
-#define sp_store_release(object, value) atomic_store_explicit((object), (value), memory_order_release)
-#define sp_add_relaxed(object, value) atomic_fetch_add_explicit((object), (value), memory_order_relaxed)
-#define sp_sub_relaxed(object, value) atomic_fetch_sub_explicit((object), (value), memory_order_relaxed)
-#define sp_add_acq_rel(object, value) atomic_fetch_add_explicit((object), (value), memory_order_acq_rel)
-#define sp_sub_acq_rel(object, value) atomic_fetch_sub_explicit((object), (value), memory_order_acq_rel)
-#define sp_or_release(object, value) atomic_fetch_or_explicit((object), (value), memory_order_release)
-#define sp_or_acq_rel(object, value) atomic_fetch_or_explicit((object), (value), memory_order_acq_rel)
+#define sp_store_relaxed(object, value)                                                            \
+    atomic_store_explicit((object), (value), memory_order_relaxed)
+#define sp_store_release(object, value)                                                            \
+    atomic_store_explicit((object), (value), memory_order_release)
+#define sp_add_relaxed(object, value)                                                              \
+    atomic_fetch_add_explicit((object), (value), memory_order_relaxed)
+#define sp_sub_relaxed(object, value)                                                              \
+    atomic_fetch_sub_explicit((object), (value), memory_order_relaxed)
+#define sp_add_acq_rel(object, value)                                                              \
+    atomic_fetch_add_explicit((object), (value), memory_order_acq_rel)
+#define sp_sub_acq_rel(object, value)                                                              \
+    atomic_fetch_sub_explicit((object), (value), memory_order_acq_rel)
+#define sp_or_release(object, value)                                                               \
+    atomic_fetch_or_explicit((object), (value), memory_order_release)
+#define sp_or_acq_rel(object, value)                                                               \
+    atomic_fetch_or_explicit((object), (value), memory_order_acq_rel)
 #define sp_exchange_acquire(object, value)                                                         \
     atomic_exchange_explicit((object), (value), memory_order_acquire)
 #define sp_exchange_acq_rel(object, value)                                                         \
@@ -39,7 +47,6 @@
  * Adds to a counter that its owner alone writes and anybody reads: a plain add, no read-modify-write.
  * The reader sees some recent value; at a quiet point the exact one.
  */
-#define sp_count_owner(object, value)                                                              \
-    sp_store_relaxed((object), sp_load_relaxed(object) + (value))
+#define sp_count_owner(object, value) sp_store_relaxed((object), sp_load_relaxed(object) + (value))
 
 #endif /* SPOOL_SDK_PLATFORM_ATOMICS_H */

@@ -31,9 +31,12 @@ _Noreturn void sp_check_failed(const char *expression, const char *file, int lin
     char *end = digits + sizeof digits;
     char *number = decimal(line > 0 ? (unsigned)line : 0, end);
     const struct iovec pieces[] = {
-        piece("spool: check failed: ", 21), piece(expression, strlen(expression)),
-        piece(" at ", 4),                   piece(file, strlen(file)),
-        piece(":", 1),                      piece(number, (size_t)(end - number)),
+        piece("spool: check failed: ", 21),
+        piece(expression, strlen(expression)),
+        piece(" at ", 4),
+        piece(file, strlen(file)),
+        piece(":", 1),
+        piece(number, (size_t)(end - number)),
         piece("\n", 1),
     };
     ssize_t ignored = writev(STDERR_FILENO, pieces, (int)(sizeof pieces / sizeof pieces[0]));

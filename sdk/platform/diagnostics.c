@@ -17,6 +17,7 @@
 #include "sdk/platform/clock.h"
 #include "sdk/platform/fork.h"
 #include "sdk/platform/line_limit.h"
+#include "sdk/platform/sigpipe.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -31,7 +32,7 @@
 #include <unistd.h>
 
 enum {
-    LINE_BYTES = 512,      /* with the NUL */
+    LINE_BYTES = 512, /* with the NUL */
     LOCK_SPINS_BEFORE_SLEEP = 64
 };
 
@@ -110,25 +111,12 @@ static bool stderr_ready(void) {
     return poll(&descriptor, 1, 0) == 1 && (descriptor.revents & POLLOUT);
 }
 
-/* write(2) of one line; if it raises SIGPIPE, the signal is taken back before the host can see it. */
 static void stderr_write(const char *line, size_t len) {
-    sigset_t pipe_only;
-    sigset_t before;
-    sigset_t pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigpending(&pending);
-    bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0) {
-        return;
+    sp_sigpipe_guard guard;
+    if (sp_sigpipe_hold(&guard)) {
+        ssize_t written = write(STDERR_FILENO, line, len);
+        sp_sigpipe_release(&guard, written < 0 && errno == EPIPE);
     }
-    ssize_t written = write(STDERR_FILENO, line, len);
-    if (written < 0 && errno == EPIPE && !was_pending) {
-        const struct timespec at_once = {0, 0};
-        while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static const char *level_name(int level) {
@@ -172,16 +160,36 @@ static void text_clean(char *text, bool cut) {
     }
 }
 
+/* Who is to be told, and how much was held back before. */
+typedef struct listener {
+    diag_callback callback;
+    void *arg;
+    uint64_t held_back;
+} listener;
+
 /* Asks the limit, and copies who is to be told. */
-static bool sink_admits(diag_callback *out_callback, void **out_arg, uint64_t *out_held_back) {
+static bool sink_admits(bool summary, listener *out) {
     uint64_t now = sp_clock_mono_ns(0);
     sink_hold();
     stderr_learn();
-    bool admitted = sp_line_limit_pass(&sink.limit, now, out_held_back);
-    *out_callback = sink.callback;
-    *out_arg = sink.arg;
+    bool admitted = summary ? sp_line_limit_pass_summary(&sink.limit, now, &out->held_back)
+                            : sp_line_limit_pass(&sink.limit, now, &out->held_back);
+    out->callback = sink.callback;
+    out->arg = sink.arg;
     sink_release();
     return admitted;
+}
+
+static void line_tell(const listener *to, const spool_diagnostic *line) {
+    if (to->callback) {
+        to->callback(to->arg, line);
+    } else {
+        /* write() and poll() are cancellation points: the host's thread must not end here. */
+        int before;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        stderr_print(line);
+        pthread_setcancelstate(before, NULL);
+    }
 }
 
 void sp_diag(int level, const char *component, const char *format, ...) {
@@ -191,11 +199,9 @@ void sp_diag(int level, const char *component, const char *format, ...) {
         return;
     }
     int saved = errno;
+    listener to;
     speaking = true;
-    diag_callback callback;
-    void *arg;
-    spool_diagnostic line = {level, component, NULL, 0};
-    if (sink_admits(&callback, &arg, &line.held_back)) {
+    if (sink_admits(false, &to)) {
         char text[LINE_BYTES];
         va_list args;
         va_start(args, format);
@@ -203,17 +209,25 @@ void sp_diag(int level, const char *component, const char *format, ...) {
         va_end(args);
         if (len >= 0) {
             text_clean(text, len >= LINE_BYTES);
-            line.text = text;
-            if (callback) {
-                callback(arg, &line);
-            } else {
-                /* write() and poll() are cancellation points: the host's thread must not end here. */
-                int before;
-                pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-                stderr_print(&line);
-                pthread_setcancelstate(before, NULL);
-            }
+            spool_diagnostic line = {level, component, text, to.held_back};
+            line_tell(&to, &line);
         }
+    }
+    speaking = false;
+    errno = saved;
+}
+
+void sp_diag_sum_up(void) {
+    int saved = errno;
+    listener to;
+    if (speaking || sp_load_relaxed(&level_shown) < SPOOL_DIAG_WARN) {
+        return;
+    }
+    speaking = true;
+    if (sink_admits(true, &to)) {
+        spool_diagnostic line = {SPOOL_DIAG_WARN, "diagnostics",
+                                 "more was to be said than is shown", to.held_back};
+        line_tell(&to, &line);
     }
     speaking = false;
     errno = saved;

@@ -16,6 +16,9 @@
 void sp_diag(int level, const char *component, const char *format, ...) SP_SHARED("diag")
     SP_PRINTF(3, 4);
 
+/* Says how many lines were held back, if any: where nothing may come after it (a shutdown). */
+void sp_diag_sum_up(void) SP_SHARED("diag_sum_up");
+
 /*
  * Learns which file descriptor 2 is; the first call counts. To be called where the library is first
  * used (a thread's first use, the making of an SDK), before the host has a chance to close it.
@@ -35,6 +38,7 @@ enum {
     SP_MISUSE_AFTER_SHUTDOWN,
     SP_MISUSE_RELEASED_SPAN,
     SP_MISUSE_HOOK_RECURSION,
+    SP_MISUSE_INVALID_CALL,
     SP_MISUSES
 };
 void sp_misuse_count(unsigned what, uint64_t number) SP_SHARED("misuse_count");

@@ -21,4 +21,8 @@ typedef struct sp_line_limit {
 /* Whether a line may be shown at `now_ns`; if so *out_held_back tells how many were not before it. */
 bool sp_line_limit_pass(sp_line_limit *limit, uint64_t now_ns, uint64_t *out_held_back);
 
+/* The same for the line that sums up what was held back: one line in each window is kept for it. False
+ * also when there is nothing to sum up. */
+bool sp_line_limit_pass_summary(sp_line_limit *limit, uint64_t now_ns, uint64_t *out_held_back);
+
 #endif /* SPOOL_SDK_PLATFORM_LINE_LIMIT_H */

@@ -103,8 +103,8 @@ bool sp_copy_attrs(sp_arena *arena, const spool_attr *attrs, size_t count,
 
 static bool values_equal_at(const spool_value *a, const spool_value *b, unsigned depth);
 
-static bool attrs_equal_at(const spool_attr *a, size_t a_count, const spool_attr *b,
-                           size_t b_count, unsigned depth) {
+static bool attrs_equal_at(const spool_attr *a, size_t a_count, const spool_attr *b, size_t b_count,
+                           unsigned depth) {
     if (a_count != b_count) {
         return false;
     }
@@ -144,8 +144,8 @@ static bool values_equal_at(const spool_value *a, const spool_value *b, unsigned
         }
         return true;
     case SPOOL_VALUE_MAP:
-        return attrs_equal_at(a->as.map.items, a->as.map.count, b->as.map.items,
-                              b->as.map.count, depth + 1);
+        return attrs_equal_at(a->as.map.items, a->as.map.count, b->as.map.items, b->as.map.count,
+                              depth + 1);
     default:
         /* Integers and doubles, the latter by their bits: NaN equals itself. */
         return memcmp(&a->as, &b->as, sizeof a->as.integer) == 0;

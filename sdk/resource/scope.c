@@ -70,11 +70,11 @@ static interned *make(const spool_scope *scope, uint64_t hash) {
     }
     spool_scope *view = &made->scope.view;
     made->hash = hash;
-    bool ok = sp_copy_text(&arena, scope->name, &view->name) &&
-              sp_copy_text(&arena, scope->version, &view->version) &&
-              sp_copy_text(&arena, scope->schema_url, &view->schema_url) &&
-              sp_copy_attrs(&arena, scope->attrs, scope->attr_count, &view->attrs,
-                            &view->attr_count);
+    bool ok =
+        sp_copy_text(&arena, scope->name, &view->name) &&
+        sp_copy_text(&arena, scope->version, &view->version) &&
+        sp_copy_text(&arena, scope->schema_url, &view->schema_url) &&
+        sp_copy_attrs(&arena, scope->attrs, scope->attr_count, &view->attrs, &view->attr_count);
     if (ok) {
         made->scope.bytes = sp_wire_scope(view);
     }

@@ -12,9 +12,10 @@
 #include <spool/trace.h>
 
 typedef struct sp_scope {
-    spool_scope view;    /* deep copies, valid for ever */
-    sp_wire_piece bytes; /* field 1 of ScopeSpans and ScopeLogs: key, length, InstrumentationScope */
-    uint32_t id;         /* 1, 2, ... in the order of interning */
+    spool_scope view; /* deep copies, valid for ever */
+    sp_wire_piece
+        bytes;   /* field 1 of ScopeSpans and ScopeLogs: key, length, InstrumentationScope */
+    uint32_t id; /* 1, 2, ... in the order of interning */
 } sp_scope;
 
 enum { SP_SCOPE_LIMIT = 4096 };

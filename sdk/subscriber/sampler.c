@@ -11,8 +11,7 @@ static void sample_on(void *self, const spool_sampler_query *query, spool_sample
     result->decision = SPOOL_DECISION_RECORD_AND_SAMPLE;
 }
 
-static void sample_off(void *self, const spool_sampler_query *query,
-                       spool_sampler_result *result) {
+static void sample_off(void *self, const spool_sampler_query *query, spool_sampler_result *result) {
     (void)self;
     (void)query;
     result->decision = SPOOL_DECISION_DROP;
@@ -60,8 +59,8 @@ static void sample_ratio(void *self, const spool_sampler_query *query,
     for (unsigned i = 9; i < 16; i++) {
         low = low << 8 | query->trace_id[i];
     }
-    result->decision = low < sampler->threshold ? SPOOL_DECISION_RECORD_AND_SAMPLE
-                                                : SPOOL_DECISION_DROP;
+    result->decision =
+        low < sampler->threshold ? SPOOL_DECISION_RECORD_AND_SAMPLE : SPOOL_DECISION_DROP;
 }
 
 static const char *describe_ratio(void *self) {
@@ -81,8 +80,8 @@ spool_status spool_sampler_ratio(double ratio, spool_sampler *out_sampler) {
     sampler->threshold = (uint64_t)(ratio * 72057594037927936.0); /* 2^56 */
     /* Six decimals by integers: the host's locale must not choose the decimal mark. */
     uint32_t millionths = (uint32_t)(ratio * 1000000.0 + 0.5);
-    (void)snprintf(sampler->description, sizeof sampler->description,
-                   "TraceIdRatioBased{%u.%06u}", millionths / 1000000, millionths % 1000000);
+    (void)snprintf(sampler->description, sizeof sampler->description, "TraceIdRatioBased{%u.%06u}",
+                   millionths / 1000000, millionths % 1000000);
     out_sampler->ops = &ratio_ops;
     out_sampler->self = sampler;
     return SPOOL_OK;
@@ -104,8 +103,8 @@ static void sample_parent(void *self, const spool_sampler_query *query,
     unsigned which = ROOT;
     if (spool_span_context_is_valid(parent)) {
         bool sampled = parent->flags & SPOOL_FLAG_SAMPLED;
-        which = parent->remote ? (sampled ? REMOTE_ON : REMOTE_OFF)
-                               : (sampled ? LOCAL_ON : LOCAL_OFF);
+        which =
+            parent->remote ? (sampled ? REMOTE_ON : REMOTE_OFF) : (sampled ? LOCAL_ON : LOCAL_OFF);
     }
     sampler->delegates[which].ops->sample(sampler->delegates[which].self, query, result);
 }

@@ -6,9 +6,9 @@
  * processor's function. States and the closing protocol: see subscriber.h. The thread that moves OPEN to
  * CLOSING does all the work of a shutdown; the others wait for CLOSED on the condition.
  */
+#include "sdk/memory/registry.h"
 #include "sdk/platform/clock.h"
 #include "sdk/platform/diagnostics.h"
-#include "sdk/memory/registry.h"
 #include "sdk/platform/options.h"
 #include "sdk/subscriber/life.h"
 #include "sdk/subscriber/subscriber.h"
@@ -32,17 +32,18 @@ sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
 uint32_t spool_callsite_epoch = 1;
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t closed_condition; /* an SDK was closed, or its last user left */
+static pthread_cond_t changed; /* an SDK was closed, or its last user left */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static uint32_t last_epoch; /* under lifecycle */
 /* 1 once a default SDK was shut down and no other stands in its place. Relaxed: it only chooses a count. */
 static _Atomic uint32_t default_is_past;
 
 static void prepare(void) {
+    sp_diag_remember_stderr();
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&closed_condition, &attributes);
+    (void)pthread_cond_init(&changed, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     sp_pins_prepare();
 }
@@ -84,6 +85,7 @@ static spool_processor_ops ops_of(const spool_processor *processor) {
 static void hook_add(sp_hook_list *list, bool has, unsigned index) {
     if (has) {
         list->index[list->count++] = (uint8_t)index;
+        list->mask |= UINT32_C(1) << index;
     }
 }
 
@@ -98,6 +100,8 @@ static void hooks_build(sp_subscriber *sdk) {
         hook_add(&sdk->log_emit, ops.log_emit, i);
         hook_add(&sdk->enabled, ops.enabled, i);
     }
+    sdk->span_hooks = sdk->span_start.mask | sdk->span_ending.mask | sdk->span_end.mask |
+                      sdk->span_enter.mask | sdk->span_exit.mask;
 }
 
 static void limits_build(sp_subscriber *sdk, const spool_limits *given) {
@@ -131,6 +135,13 @@ static bool options_are_valid(const spool_sdk_options *options) {
 /* Fills everything that needs memory; on failure only what is not the caller's is undone. */
 static spool_status parts_build(sp_subscriber *sdk, const spool_sdk_options *options,
                                 bool *out_own_sampler) {
+    sp_filter_set *filters = NULL;
+    spool_status made = sp_filter_set_make(options->filter, options->processor_filters,
+                                           options->processor_count, &filters);
+    if (made != SPOOL_OK) {
+        return made;
+    }
+    sp_store_relaxed(&sdk->filters, filters);
     sdk->sampler = options->sampler;
     if (!sdk->sampler.ops) {
         spool_status status = spool_sampler_parent_based(NULL, &sdk->sampler);
@@ -150,6 +161,7 @@ static void parts_undo(sp_subscriber *sdk, bool own_sampler) {
     if (own_sampler) {
         sdk->sampler.ops->destroy(sdk->sampler.self);
     }
+    sp_filter_sets_free(sp_load_relaxed(&sdk->filters));
     spool_resource_release(sdk->resource);
     free(sdk);
 }
@@ -268,13 +280,12 @@ static spool_sdk *sdk_enter(spool_sdk *sdk) {
 static void sdk_leave(spool_sdk *sdk) {
     pthread_mutex_lock(&lifecycle);
     if (--sdk->users == 0) {
-        (void)pthread_cond_broadcast(&closed_condition);
+        (void)pthread_cond_broadcast(&changed);
     }
     pthread_mutex_unlock(&lifecycle);
 }
 
-/* Whether waiting here could wait for itself. */
-static bool would_block(void) {
+bool sp_thread_must_not_wait(void) {
     sp_thread_block *thread = sp_thread();
     return thread && (thread->hook_depth || thread->on_loop || thread->exporting);
 }
@@ -288,7 +299,7 @@ static spool_status worse(spool_status a, spool_status b) {
 }
 
 static void report_out(spool_report *report, const spool_report *sums) {
-    if (report && report->struct_size) {
+    if (report) {
         size_t size = report->struct_size;
         (void)memcpy(report, sums, size < sizeof *sums ? size : sizeof *sums);
         report->struct_size = size;
@@ -309,33 +320,54 @@ static spool_status flush(spool_sdk *sdk, uint64_t deadline_ns, spool_report *su
     return status;
 }
 
-spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+/* One control call: `work` on the SDK, which is kept meanwhile, with one deadline and one report. */
+static spool_status control(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report,
+                            spool_status (*work)(spool_sdk *sdk, uint64_t deadline_ns,
+                                                 spool_report *sums)) {
     spool_report sums = SPOOL_REPORT_INIT;
-    if (would_block()) {
+    if (report && report->struct_size < sizeof report->struct_size) {
+        return SPOOL_ERR_INVALID;
+    }
+    if (sp_thread_must_not_wait()) {
         return SPOOL_ERR_WOULD_BLOCK;
     }
     uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
     spool_status status = SPOOL_OK;
     sdk = sdk_enter(sdk);
     if (sdk) {
-        status = flush(sdk, deadline_ns, &sums);
+        status = work(sdk, deadline_ns, &sums);
         sdk_leave(sdk);
     }
     report_out(report, &sums);
     return status;
 }
 
-static spool_status closed_wait(spool_sdk *sdk, uint64_t deadline_ns) {
+spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
+    return control(sdk, timeout_ms, report, flush);
+}
+
+static bool is_closed(const spool_sdk *sdk) {
+    return sp_load_relaxed(&sdk->state) == SP_SDK_CLOSED;
+}
+
+/* Nobody is inside a flush or the like any more. */
+static bool is_unused(const spool_sdk *sdk) {
+    return sdk->users == 0;
+}
+
+/* Waits on the condition until `over` holds; what it says in the end. */
+static bool lifecycle_wait(const spool_sdk *sdk, bool (*over)(const spool_sdk *sdk),
+                           uint64_t deadline_ns) {
     struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
                              (long)(deadline_ns % SP_NS_PER_S)};
     int error = 0;
     pthread_mutex_lock(&lifecycle);
-    while (sp_load_relaxed(&sdk->state) != SP_SDK_CLOSED && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&closed_condition, &lifecycle, &until);
+    while (!over(sdk) && error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&changed, &lifecycle, &until);
     }
-    bool closed = sp_load_relaxed(&sdk->state) == SP_SDK_CLOSED;
+    bool is_over = over(sdk);
     pthread_mutex_unlock(&lifecycle);
-    return closed ? SPOOL_ERR_SHUTDOWN : SPOOL_ERR_TIMEOUT;
+    return is_over;
 }
 
 /* No new records reach the SDK from here on. */
@@ -366,7 +398,7 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
     uint32_t expected = SP_SDK_OPEN;
     /* Acquire-release: one caller wins, and hooks that read the state later see it. */
     if (!sp_cas_acq_rel(&sdk->state, &expected, SP_SDK_CLOSING)) {
-        return closed_wait(sdk, deadline_ns);
+        return lifecycle_wait(sdk, is_closed, deadline_ns) ? SPOOL_ERR_SHUTDOWN : SPOOL_ERR_TIMEOUT;
     }
     default_leave(sdk);
     /* Sources of this SDK alone still find it; the state, read after the pin, turns them away. */
@@ -377,46 +409,21 @@ static spool_status shut_down(spool_sdk *sdk, uint64_t deadline_ns, spool_report
     spool_status status = processors_shut(sdk, deadline_ns, sums);
     pthread_mutex_lock(&lifecycle);
     sp_store_release(&sdk->state, SP_SDK_CLOSED);
-    (void)pthread_cond_broadcast(&closed_condition);
+    (void)pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lifecycle);
+    sp_diag_sum_up();
     return status;
 }
 
 spool_status spool_shutdown(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report) {
-    spool_report sums = SPOOL_REPORT_INIT;
-    if (would_block()) {
-        return SPOOL_ERR_WOULD_BLOCK;
-    }
-    uint64_t deadline_ns = sp_deadline_after_ms(timeout_ms);
-    spool_status status = SPOOL_OK;
-    sdk = sdk_enter(sdk);
-    if (sdk) {
-        status = shut_down(sdk, deadline_ns, &sums);
-        sdk_leave(sdk);
-    }
-    report_out(report, &sums);
-    return status;
-}
-
-/* Waits for flushes and the like that other threads have in progress. */
-static bool users_wait(spool_sdk *sdk, uint64_t deadline_ns) {
-    struct timespec until = {(time_t)(deadline_ns / SP_NS_PER_S),
-                             (long)(deadline_ns % SP_NS_PER_S)};
-    int error = 0;
-    pthread_mutex_lock(&lifecycle);
-    while (sdk->users && error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&closed_condition, &lifecycle, &until);
-    }
-    bool unused = sdk->users == 0;
-    pthread_mutex_unlock(&lifecycle);
-    return unused;
+    return control(sdk, timeout_ms, report, shut_down);
 }
 
 void spool_sdk_free(spool_sdk *sdk) {
     if (!sdk) {
         return;
     }
-    if (would_block()) {
+    if (sp_thread_must_not_wait()) {
         sp_diag(SPOOL_DIAG_ERROR, "sdk", "freed from inside a hook: it is left as it is");
         return;
     }
@@ -425,8 +432,8 @@ void spool_sdk_free(spool_sdk *sdk) {
     sp_store_release(&sp_subscribers[sdk->index], NULL);
     pthread_mutex_unlock(&lifecycle);
     uint64_t deadline_ns = sp_deadline_after_ms(FREE_WAIT_MS);
-    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED || !users_wait(sdk, deadline_ns) ||
-        !sp_unpinned_wait(sdk, deadline_ns)) {
+    if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||
+        !lifecycle_wait(sdk, is_unused, deadline_ns) || !sp_unpinned_wait(sdk, deadline_ns)) {
         sp_diag(SPOOL_DIAG_ERROR, "sdk", "a thread is still inside: the SDK's memory is kept");
         return;
     }
@@ -442,6 +449,8 @@ void spool_sdk_free(spool_sdk *sdk) {
     if (sdk->id_generator.ops && sdk->id_generator.ops->destroy) {
         sdk->id_generator.ops->destroy(sdk->id_generator.self);
     }
+    sp_filter_sets_free(sdk->retired);
+    sp_filter_sets_free(sp_load_relaxed(&sdk->filters));
     spool_resource_release(sdk->resource);
     free(sdk);
 }
@@ -471,8 +480,9 @@ static void processors_read(spool_sdk *sdk, struct spool_stats *out, const uint6
             }
             ops.stats(sdk->processors[i].self, signal, stats);
             if (signal == SPOOL_SIGNAL_SPANS && ops.span_end) {
-                stats->offered += late[signal];
-                stats->dropped[SPOOL_DROP_SHUTDOWN] += late[signal];
+                uint64_t offered = late[signal] - sp_load_relaxed(&sdk->late_refused[i]);
+                stats->offered += offered;
+                stats->dropped[SPOOL_DROP_SHUTDOWN] += offered;
             }
         }
     }
@@ -503,6 +513,7 @@ spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
     stats.after_shutdown = sp_misuse_read(SP_MISUSE_AFTER_SHUTDOWN);
     stats.released_spans = sp_misuse_read(SP_MISUSE_RELEASED_SPAN);
     stats.hook_recursion = sp_misuse_read(SP_MISUSE_HOOK_RECURSION);
+    stats.invalid_calls = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     size_t size = out->struct_size;
     (void)memcpy(out, &stats, size < sizeof stats ? size : sizeof stats);
     out->struct_size = size;
@@ -512,15 +523,22 @@ spool_status spool_stats(spool_sdk *sdk, struct spool_stats *out) {
 /* ---- enabled ---- */
 
 bool sp_subscriber_refuses(sp_subscriber *subscriber, sp_thread_block *thread,
-                           const spool_enabled_query *query, unsigned hook_count) {
+                           const spool_enabled_query *query, uint32_t processors) {
     /* A processor that cannot be asked may want it, and so may one that says yes. */
-    if (subscriber->enabled.count < hook_count || !sp_hooks_enter(thread)) {
+    if (processors & ~subscriber->enabled.mask) {
+        return false;
+    }
+    if (processors == 0) {
+        return true;
+    }
+    if (!sp_hooks_enter(thread)) {
         return false;
     }
     bool refused = true;
     for (unsigned i = 0; i < subscriber->enabled.count && refused; i++) {
-        const spool_processor *processor = &subscriber->processors[subscriber->enabled.index[i]];
-        refused = !processor->ops->enabled(processor->self, query);
+        unsigned index = subscriber->enabled.index[i];
+        const spool_processor *processor = &subscriber->processors[index];
+        refused = !(processors >> index & 1) || !processor->ops->enabled(processor->self, query);
     }
     sp_hooks_leave(thread);
     return refused;

@@ -3,7 +3,8 @@
  * The subscriber: what receives the life of every span and record of one SDK. It owns the sampler, the
  * limits, the resource and the ordered processors. A spool_sdk is a subscriber.
  *
- * Owners: nothing in it changes after spool_sdk_create() but `state` and `users`. It stands in the table of
+ * Owners: nothing in it changes after spool_sdk_create() but `state`, `users`, the filters (see filter.h) and
+ * a count. It stands in the table of
  * subscribers under its index; spans remember index and epoch.
  *
  * Pins: a thread that uses a subscriber stores it in its thread block first, then reads the cell that it
@@ -20,6 +21,7 @@
 #include "sdk/platform/diagnostics.h"
 #include "sdk/resource/scope.h"
 #include "sdk/subscriber/counters.h"
+#include "sdk/subscriber/filter.h"
 
 #include <spool/sdk/provider.h>
 
@@ -29,6 +31,7 @@ enum { SP_SDK_OPEN, SP_SDK_CLOSING, SP_SDK_CLOSED };
 
 /* The processors that have one hook, in order; the others are not looked at. */
 typedef struct sp_hook_list {
+    uint32_t mask; /* the same as bits */
     uint8_t count;
     uint8_t index[SP_MAX_PROCESSORS];
 } sp_hook_list;
@@ -42,13 +45,18 @@ typedef struct spool_sdk {
     uint32_t clock;
     uint32_t source_location;
     int32_t minimum_severity;
+    uint32_t span_hooks;              /* processors that have a hook for spans, as bits */
+    _Atomic(sp_filter_set *) filters; /* NULL: none */
     spool_processor processors[SP_MAX_PROCESSORS];
     sp_hook_list span_start, span_ending, span_end, span_enter, span_exit, log_emit, enabled;
     spool_sampler sampler;
     spool_id_generator id_generator;
     spool_limits limits;
-    sp_wire_limits span_attrs, event_attrs, link_attrs, log_attrs; /* limits, as the writer wants them */
+    sp_wire_limits span_attrs, event_attrs, link_attrs,
+        log_attrs; /* limits, as the writer wants them */
     spool_resource *resource;
+    sp_filter_set *retired;                           /* of the exchange, see filter_set.c */
+    _Atomic uint64_t late_refused[SP_MAX_PROCESSORS]; /* late spans that the filter kept from it */
 } sp_subscriber;
 
 typedef _Atomic(sp_subscriber *) sp_subscriber_cell;
@@ -125,6 +133,12 @@ static inline void sp_unpin(sp_thread_block *thread) {
  * passed first.
  */
 bool sp_unpinned_wait(const sp_subscriber *subscriber, uint64_t deadline_ns);
+/*
+ * Waits until each thread that had the subscriber pinned at the call has been seen without it, while
+ * others may pin it all the time. What the caller unhooked before is not in use then. Not with a pin of
+ * the caller's own. False: the deadline passed first, or no memory.
+ */
+bool sp_pins_passed_wait(const sp_subscriber *subscriber, uint64_t deadline_ns);
 /* Chooses the kind of barrier; before the first subscriber is published. */
 void sp_pins_prepare(void);
 
@@ -141,9 +155,26 @@ static inline void sp_hooks_leave(sp_thread_block *thread) {
     thread->hook_depth--;
 }
 
-/* Whether every processor that can be asked refuses (LS-10). */
+/* The filters; to be used under the pin. NULL: none. */
+static inline const sp_filter_set *sp_filters_of(const sp_subscriber *subscriber) {
+    /* Acquire: the set; partner: the release in exchange(). */
+    return sp_load_acquire(&subscriber->filters);
+}
+
+/* The processors that look at spans, as bits (TS-09). */
+static inline uint32_t sp_subscriber_span_hooks(const sp_subscriber *subscriber) {
+    return subscriber->span_start.mask | subscriber->span_ending.mask | subscriber->span_end.mask;
+}
+
+/*
+ * Whether every one of these processors (bits) has an `enabled` hook and refuses (LS-10), or there is
+ * none.
+ */
 bool sp_subscriber_refuses(sp_subscriber *subscriber, sp_thread_block *thread,
-                           const spool_enabled_query *query, unsigned hook_count);
+                           const spool_enabled_query *query, uint32_t processors);
+
+/* Whether waiting on this thread could be waiting for itself: a hook, an exporter, the runtime. */
+bool sp_thread_must_not_wait(void);
 
 /* One call on a tracer or logger found no SDK: counted when there was one before. */
 SP_COLD void sp_count_after_shutdown(const sp_source *source);

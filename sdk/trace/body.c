@@ -327,8 +327,7 @@ void sp_body_set_attr(sp_thread_block *thread, sp_body *body, const sp_wire_fiel
 
 static void list_add(sp_thread_block *thread, sp_body *body, const sp_wire_field *field,
                      uint32_t limit, uint32_t *count, uint32_t *dropped) {
-    if (*count >= limit ||
-        content_append(thread, body, field->bytes, field->len) == UINT32_MAX) {
+    if (*count >= limit || content_append(thread, body, field->bytes, field->len) == UINT32_MAX) {
         ++*dropped;
         return;
     }

@@ -13,6 +13,7 @@
 
 #include "sdk/memory/registry.h"
 #include "sdk/resource/scope.h"
+#include "sdk/subscriber/filter.h"
 #include "sdk/wire/wire.h"
 
 enum {
@@ -38,6 +39,7 @@ typedef struct sp_spill {
 } sp_spill;
 
 typedef struct sp_body {
+    sp_span_verdict verdict; /* first: sp_verdict_read() knows it there */
     /* Atomic because a child's start reads the clock anchor of a parent that may be ending. */
     _Atomic uint64_t anchor_wall_ns;
     _Atomic uint64_t anchor_mono_ns;
@@ -70,6 +72,7 @@ typedef struct sp_body {
 } sp_body;
 
 enum { SP_BODY_INLINE_BYTES = SP_BODY_BYTES - (int)sizeof(sp_body) };
+_Static_assert(offsetof(sp_body, verdict) == 0, "sp_verdict_read() finds it");
 _Static_assert(sizeof(sp_body) <= 352, "a body keeps room for the attributes of a usual span");
 
 static inline sp_body *sp_slot_body(const sp_slot *slot) {

@@ -35,15 +35,33 @@ static void hooks_run(sp_thread_block *thread, sp_subscriber *subscriber, sp_slo
     if (list->count == 0 || !sp_hooks_enter(thread)) {
         return;
     }
+    /* Relaxed: constant since the start. */
+    uint32_t admitted = sp_load_relaxed(&sp_slot_body(slot)->verdict.admitted);
     for (unsigned i = 0; i < list->count; i++) {
-        const spool_processor *processor = &subscriber->processors[list->index[i]];
+        unsigned index = list->index[i];
+        const spool_processor *processor = &subscriber->processors[index];
+        if (SP_UNLIKELY(!(admitted >> index & 1))) {
+            continue;
+        }
         if (ending) {
-            processor->ops->span_ending(processor->self, sp_slot_record(slot));
+            processor->ops->span_ending(processor->self, sp_record_for(slot, index));
         } else {
-            processor->ops->span_end(processor->self, sp_slot_record(slot));
+            processor->ops->span_end(processor->self, sp_record_for(slot, index));
         }
     }
     sp_hooks_leave(thread);
+}
+
+/* A sampled span that comes after the shutdown, for each processor that would have seen it. */
+static SP_COLD void late_count(sp_thread_block *thread, sp_subscriber *subscriber,
+                               uint32_t admitted) {
+    sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
+                    SP_COUNT_LATE);
+    for (unsigned i = 0; i < subscriber->processor_count; i++) {
+        if (!(admitted >> i & 1)) {
+            (void)sp_add_relaxed(&subscriber->late_refused[i], 1);
+        }
+    }
 }
 
 /* The slot is ENDING and the caller its locker. */
@@ -64,8 +82,7 @@ static void finish(sp_thread_block *thread, sp_slot *slot, uint64_t given_ns) {
     if (SP_LIKELY(open)) {
         hooks_run(thread, subscriber, slot, &subscriber->span_end, false);
     } else if (slot->flags & SPOOL_FLAG_SAMPLED) {
-        sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
-                        SP_COUNT_LATE);
+        late_count(thread, subscriber, sp_load_relaxed(&body->verdict.admitted));
     }
     sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
                     SP_COUNT_FINISHED);

@@ -135,6 +135,15 @@ void spool_span_set(spool_span span, spool_attr attr) {
     spool_span_set_all(span, &attr, 1);
 }
 
+/* What the attribute means to span parts of filters. The slot is locked: nobody else changes `own`. */
+static SP_NOINLINE void conditions_update(const sp_filter_set *filters, sp_body *body,
+                                          const spool_attr *attr) {
+    if (sp_load_relaxed(&body->verdict.set_id) == filters->id) {
+        uint32_t own = sp_load_relaxed(&body->verdict.own);
+        sp_store_relaxed(&body->verdict.own, sp_filter_condition_update(filters, own, attr));
+    }
+}
+
 /* Encodes and stores attributes one by one; the lock is taken for each, since encoding reads the user's
  * memory. */
 void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) {
@@ -143,10 +152,11 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
         return;
     }
     const sp_wire_limits *limits = &change.subscriber->span_attrs;
+    const sp_filter_set *filters = sp_filters_of(change.subscriber);
     for (size_t i = 0; i < count; i++) {
         sp_wire_field field;
-        bool made = sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits,
-                                 &field);
+        bool made =
+            sp_wire_attr(&change.thread->scratch, SP_WIRE_SPAN_ATTRS, &attrs[i], limits, &field);
         sp_slot *slot;
         sp_body *body = body_lock(&change, span, &slot);
         if (!body) {
@@ -154,6 +164,9 @@ void spool_span_set_all(spool_span span, const spool_attr *attrs, size_t count) 
         }
         if (SP_LIKELY(made)) {
             sp_body_set_attr(change.thread, body, &field, limits->attr_count);
+            if (SP_UNLIKELY(filters && filters->condition_count)) {
+                conditions_update(filters, body, &attrs[i]);
+            }
         } else {
             body->dropped_attrs++;
         }
@@ -199,8 +212,7 @@ void spool_span_link(spool_span span, const spool_link *link) {
         return;
     }
     sp_wire_field field;
-    bool made =
-        sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
+    bool made = sp_wire_link(&change.thread->scratch, link, &change.subscriber->link_attrs, &field);
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {
@@ -242,8 +254,7 @@ void spool_span_rename_n(spool_span span, spool_str name) {
     if (!change_begin(span, &change)) {
         return;
     }
-    spool_str text =
-        sp_wire_text_of(&change.thread->scratch, name, SPOOL_NO_LIMIT, "span name");
+    spool_str text = sp_wire_text_of(&change.thread->scratch, name, SPOOL_NO_LIMIT, "span name");
     sp_slot *slot;
     sp_body *body = body_lock(&change, span, &slot);
     if (body) {
@@ -281,10 +292,14 @@ static void current_hooks_run(sp_thread_block *thread, spool_span span, bool ent
         return;
     }
     const sp_hook_list *list = enter ? &subscriber->span_enter : &subscriber->span_exit;
-    if (SP_UNLIKELY(list->count) && sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN &&
-        sp_hooks_enter(thread)) {
+    sp_verdict_view verdict;
+    if (SP_UNLIKELY(list->count) && sp_verdict_read(span, &verdict) &&
+        sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN && sp_hooks_enter(thread)) {
         for (unsigned i = 0; i < list->count; i++) {
             const spool_processor *processor = &subscriber->processors[list->index[i]];
+            if (!(verdict.admitted >> list->index[i] & 1)) {
+                continue;
+            }
             if (enter) {
                 processor->ops->span_enter(processor->self, span);
             } else {
@@ -324,8 +339,9 @@ void spool_span_exit(spool_token token) {
     if (!thread || token.bits == 0) {
         return;
     }
-    spool_status status = sp_context_pop(thread, token, &span);
-    if (status == SPOOL_OK && span.bits) {
+    /* A span that was not on top is off the stack too. */
+    (void)sp_context_pop(thread, token, &span);
+    if (span.bits) {
         current_hooks_run(thread, span, false);
     }
 }

@@ -20,13 +20,13 @@ enum { FLAG_REMOTE_KNOWN = 0x100, FLAG_REMOTE = 0x200, FLAG_BITS = 0xff };
 
 size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_piece *pieces,
                            size_t capacity) {
-    const sp_slot *slot = &span->slot;
+    const sp_slot *slot = sp_record_slot(span);
     const sp_body *body = sp_slot_body(slot);
     out->trace_id = slot->trace_id;
     out->span_id = slot->span_id;
     out->parent_span_id = body->has_parent ? body->parent_span_id : NULL;
-    out->flags = (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN |
-                 (slot->remote_parent ? FLAG_REMOTE : 0U);
+    out->flags =
+        (slot->flags & FLAG_BITS) | FLAG_REMOTE_KNOWN | (slot->remote_parent ? FLAG_REMOTE : 0U);
     out->kind = body->kind;
     out->trace_state = sp_trace_state_text(slot->trace_state);
     out->name = spool_str_n((const char *)body->name, body->name_len);
@@ -36,8 +36,7 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
     out->dropped_events = body->dropped_events;
     out->dropped_links = body->dropped_links;
     out->status = body->status;
-    out->status_description =
-        spool_str_n((const char *)body->description, body->description_len);
+    out->status_description = spool_str_n((const char *)body->description, body->description_len);
     size_t count = sp_body_pieces(body, pieces, capacity);
     out->content = pieces;
     out->content_count = count <= capacity ? count : 0;
@@ -45,15 +44,15 @@ size_t sp_span_record_wire(spool_span_record *span, sp_wire_span *out, sp_wire_p
 }
 
 const sp_scope *sp_span_record_scope(const spool_span_record *span) {
-    return sp_slot_body(&span->slot)->scope;
+    return sp_slot_body(sp_record_slot(span))->scope;
 }
 
 bool sp_span_record_sampled(const spool_span_record *span) {
-    return span->slot.flags & SPOOL_FLAG_SAMPLED;
+    return sp_record_slot(span)->flags & SPOOL_FLAG_SAMPLED;
 }
 
 spool_span spool_span_record_handle(const spool_span_record *span) {
-    return span ? sp_slot_handle(&span->slot) : (spool_span){0};
+    return span ? sp_slot_handle(sp_record_slot(span)) : (spool_span){0};
 }
 
 /* ---- the decoded view ---- */
@@ -109,11 +108,11 @@ static bool view_fill(thread_view *view, spool_span_record *span, spool_span_dat
     }
     memcpy(data->context.trace_id, wire.trace_id, 16);
     memcpy(data->context.span_id, wire.span_id, 8);
-    data->context.flags = span->slot.flags;
+    data->context.flags = sp_record_slot(span)->flags;
     if (wire.parent_span_id) {
         memcpy(data->parent_span_id, wire.parent_span_id, 8);
     }
-    data->parent_remote = span->slot.remote_parent;
+    data->parent_remote = sp_record_slot(span)->remote_parent;
     data->kind = wire.kind;
     data->start_time_ns = wire.start_time_ns;
     data->end_time_ns = wire.end_time_ns;
@@ -138,10 +137,10 @@ static bool view_fill(thread_view *view, spool_span_record *span, spool_span_dat
 const spool_span_data *spool_span_record_data(spool_span_record *span) {
     sp_thread_block *thread = sp_thread();
     thread_view *view = thread && span ? view_of_thread(thread) : NULL;
-    if (!view || !span->slot.body) {
+    if (!view || !sp_record_slot(span)->body) {
         return NULL;
     }
-    sp_slot *slot = &span->slot;
+    sp_slot *slot = sp_record_slot(span);
     sp_arena_reset(&view->arena);
     memset(&view->data, 0, sizeof view->data);
     view->data.struct_size = sizeof view->data;
@@ -165,38 +164,83 @@ const spool_span_data *spool_span_record_data(spool_span_record *span) {
 
 /* ---- boxes ---- */
 
+/* Where the span's boxes are; NULL without a span that is recorded. */
+static sp_box_set **boxes_of(const spool_span_record *span) {
+    sp_slot *slot = span ? sp_record_slot(span) : NULL;
+    return slot && slot->body ? sp_slot_boxes(slot) : NULL;
+}
+
 void *spool_ext_get(spool_span_record *span, spool_ext_id type) {
-    return span && span->slot.body ? sp_box_get(*sp_slot_boxes(&span->slot), type) : NULL;
+    sp_box_set **boxes = boxes_of(span);
+    return boxes ? sp_box_get(*boxes, type) : NULL;
 }
 
 void *spool_ext_get_or_init(spool_span_record *span, spool_ext_id type, bool *out_fresh) {
-    return span && span->slot.body
-               ? sp_box_get_or_init(sp_slot_boxes(&span->slot), type, out_fresh)
-               : NULL;
+    sp_box_set **boxes = boxes_of(span);
+    return boxes ? sp_box_get_or_init(boxes, type, out_fresh) : NULL;
 }
 
 bool spool_ext_take(spool_span_record *span, spool_ext_id type, void *out_value) {
-    return span && span->slot.body && out_value &&
-           sp_box_take(*sp_slot_boxes(&span->slot), type, out_value);
+    sp_box_set **boxes = boxes_of(span);
+    return boxes && out_value && sp_box_take(*boxes, type, out_value);
 }
+
+/* ---- pins ---- */
 
 spool_span_record *spool_ext_pin(spool_span span) {
     sp_thread_block *thread = sp_thread();
-    sp_slot *slot = thread && span.bits ? sp_slot_pin(span) : NULL;
+    spool_span behind = sp_span_behind(span);
+    sp_slot *slot = thread && behind.bits ? sp_slot_pin(behind) : NULL;
     if (slot && !slot->body) {
         sp_slot_unpin(thread, slot);
         slot = NULL;
     }
-    return slot ? sp_slot_record(slot) : NULL;
+    return slot ? sp_record_of_nobody(slot) : NULL;
 }
 
 void spool_ext_unpin(spool_span_record *span) {
     sp_thread_block *thread = sp_thread();
     if (thread && span) {
-        sp_slot_unpin(thread, &span->slot);
+        sp_slot_unpin(thread, sp_record_slot(span));
     }
 }
 
+spool_span_record *sp_span_pin_admitted(spool_span span, const sp_subscriber *subscriber,
+                                        unsigned processor) {
+    while (span.bits) {
+        spool_span_record *pinned = spool_ext_pin(span);
+        if (!pinned) {
+            break;
+        }
+        sp_slot *slot = sp_record_slot(pinned);
+        const sp_body *body = sp_slot_body(slot);
+        /* Relaxed: constant since the start, which the pin has seen. */
+        if (slot->sdk == subscriber->index && slot->sdk_epoch == subscriber->epoch &&
+            sp_load_relaxed(&body->verdict.admitted) >> processor & 1) {
+            return sp_record_for(slot, processor);
+        }
+        span = body->parent;
+        spool_ext_unpin(pinned);
+    }
+    return NULL;
+}
+
 spool_span_record *spool_ext_pin_parent(spool_span_record *span) {
-    return span && span->slot.body ? spool_ext_pin(sp_slot_body(&span->slot)->parent) : NULL;
+    sp_slot *slot = span ? sp_record_slot(span) : NULL;
+    sp_thread_block *thread = sp_thread();
+    if (!slot || !slot->body || !thread) {
+        return NULL;
+    }
+    unsigned number = sp_record_number(span);
+    spool_span parent = sp_slot_body(slot)->parent;
+    if (number == 0) {
+        return spool_ext_pin(parent);
+    }
+    sp_subscriber *subscriber = sp_pin(thread, &sp_subscribers[slot->sdk], slot->sdk_epoch);
+    if (!subscriber) {
+        return NULL;
+    }
+    spool_span_record *pinned = sp_span_pin_admitted(parent, subscriber, number - 1);
+    sp_unpin(thread);
+    return pinned;
 }

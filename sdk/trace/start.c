@@ -5,6 +5,9 @@
  * Owner: the starting thread holds the slot in STARTING until everything is in place; publishing it makes
  * the handle usable. While the span_start hooks run the body's phase is STARTING: an end that comes in
  * between is left to the starter (see end.c).
+ *
+ * A span that the filters refuse for every processor is treated as if its code were not instrumented: its
+ * handle, a light slot, stands for the parent, and without a parent it is zero.
  */
 #include "sdk/context/stack.h"
 #include "sdk/platform/clock.h"
@@ -93,8 +96,7 @@ static void trace_id_make(sp_thread_block *thread, const sp_subscriber *subscrib
         if (generator->ops && tries < ID_TRIES) {
             generator->ops->trace_id(generator->self, id);
         } else {
-            uint64_t words[2] = {sp_random_next(&thread->random),
-                                 sp_random_next(&thread->random)};
+            uint64_t words[2] = {sp_random_next(&thread->random), sp_random_next(&thread->random)};
             memcpy(id, words, 16);
         }
         tries++;
@@ -139,10 +141,12 @@ static sp_slot *slot_acquire(sp_thread_block *thread, bool with_body, spool_span
     return sp_registry_acquire(thread, with_body, out_handle);
 }
 
-
-/* A slot that only carries a context; zero without memory. `trace_state` is retained. */
+/*
+ * A slot that only carries a context; zero without memory. `trace_state` is retained. `behind` is the
+ * live span that it stands for, or zero.
+ */
 static spool_span light_start(sp_thread_block *thread, const struct spool_span_context *ids,
-                              sp_trace_state *trace_state) {
+                              sp_trace_state *trace_state, spool_span behind) {
     spool_span handle = {0};
     sp_slot *slot = slot_acquire(thread, false, &handle);
     if (!slot) {
@@ -151,19 +155,24 @@ static spool_span light_start(sp_thread_block *thread, const struct spool_span_c
     }
     struct spool_span_context context = *ids;
     context.remote = 0;
-    sp_slot_describe(slot, &context, SP_NO_SDK, 0,
+    sp_slot_describe(slot, &context, behind.bits ? SP_SDK_PASSED_ON : SP_NO_SDK,
+                     (uint32_t)behind.bits,
                      trace_state ? sp_trace_state_retain(trace_state) : NULL);
     sp_slot_publish(slot, SP_SLOT_LIGHT);
     return handle;
 }
 
-/* Without an SDK the parent's own context is passed on (TA-32). */
+/* The parent's own context is passed on: without an SDK (TA-32), and by a filtered span. */
+static SP_NOINLINE spool_span parent_pass_on(sp_thread_block *thread, const parent_view *parent) {
+    return parent->valid ? light_start(thread, &parent->context->span, parent->trace_state,
+                                       sp_span_behind(parent->context->handle))
+                         : (spool_span){0};
+}
+
 static SP_NOINLINE spool_span start_without_sdk(sp_thread_block *thread, const sp_source *source,
                                                 const parent_view *parent) {
     sp_count_after_shutdown(source);
-    return parent->valid
-               ? light_start(thread, &parent->context->span, parent->trace_state)
-               : (spool_span){0};
+    return parent_pass_on(thread, parent);
 }
 
 /* ---- recorded spans ---- */
@@ -180,7 +189,36 @@ typedef struct span_birth {
     sp_trace_state *trace_state; /* a reference of its own when `own_trace_state` */
     bool own_trace_state;
     spool_sampler_result sampled;
+    sp_verdict_view verdict;
 } span_birth;
+
+/* Asks the filters. False: no processor that looks at spans is to see it. */
+static SP_NOINLINE bool filters_ask(span_birth *birth, const sp_filter_set *filters) {
+    const spool_span_options *options = birth->options;
+    sp_subscriber *subscriber = birth->subscriber;
+    sp_verdict_view *verdict = &birth->verdict;
+    size_t count = options->attrs ? options->attr_count : 0;
+    spool_span_query query = {sizeof query,
+                              birth->name,
+                              &birth->source->scope->view,
+                              options->attrs,
+                              count,
+                              options->kind,
+                              0};
+    if (filters->span_parts) {
+        verdict->set_id = filters->id;
+        verdict->own = sp_filter_conditions(filters, birth->name, options->attrs, count);
+        verdict->inherited = sp_filter_matched(filters, birth->parent->context->handle);
+    }
+    sp_filter_question question = {&query, NULL, birth->thread,
+                                   verdict->inherited | sp_filter_satisfied(filters, verdict->own),
+                                   false};
+    unsigned count_asked = subscriber->processor_count ? subscriber->processor_count : 1U;
+    verdict->admitted = sp_filter_set_ask(filters, count_asked, &question, NULL);
+    /* Without a hook for spans anywhere they are kept for their context and boxes, as ever. */
+    return (verdict->admitted & subscriber->span_hooks) ||
+           (subscriber->span_hooks == 0 && verdict->admitted);
+}
 
 static void ids_and_sampling(span_birth *birth) {
     const parent_view *parent = birth->parent;
@@ -198,9 +236,9 @@ static void ids_and_sampling(span_birth *birth) {
             random_flag = SPOOL_FLAG_RANDOM;
         }
     }
-    spool_sampler_query query = {sizeof query,        parent->context,     birth->ids.trace_id,
-                                 birth->name,         options->kind,       options->attrs,
-                                 options->attr_count, options->links,      options->link_count};
+    spool_sampler_query query = {sizeof query,        parent->context, birth->ids.trace_id,
+                                 birth->name,         options->kind,   options->attrs,
+                                 options->attr_count, options->links,  options->link_count};
     subscriber->sampler.ops->sample(subscriber->sampler.self, &query, &birth->sampled);
     span_id_make(birth->thread, subscriber, birth->ids.span_id);
     bool sampled = birth->sampled.decision == SPOOL_DECISION_RECORD_AND_SAMPLE;
@@ -221,7 +259,13 @@ static void times_set(const span_birth *birth, sp_body *body) {
     if (birth->parent->valid && context->handle.bits) {
         uint64_t anchor_wall;
         uint64_t anchor_mono;
-        if (sp_span_anchor(context->handle, &anchor_wall, &anchor_mono) && mono >= anchor_mono) {
+        bool found = sp_span_anchor(context->handle, &anchor_wall, &anchor_mono);
+        if (SP_UNLIKELY(!found)) {
+            body->parent = sp_span_behind(context->handle);
+            found = body->parent.bits && body->parent.bits != context->handle.bits &&
+                    sp_span_anchor(body->parent, &anchor_wall, &anchor_mono);
+        }
+        if (found && mono >= anchor_mono) {
             wall = anchor_wall + (mono - anchor_mono);
             sp_store_relaxed(&body->anchor_wall_ns, anchor_wall);
             sp_store_relaxed(&body->anchor_mono_ns, anchor_mono);
@@ -271,6 +315,12 @@ static void body_fill(const span_birth *birth, sp_body *body) {
     const spool_context *context = birth->parent->context;
     sp_scratch *scratch = &birth->thread->scratch;
     sp_body_init(body);
+    /* Relaxed: sp_slot_publish() releases them. */
+    sp_store_relaxed(&body->verdict.set_id, birth->verdict.set_id);
+    sp_store_relaxed(&body->verdict.inherited, birth->verdict.inherited);
+    sp_store_relaxed(&body->verdict.own, birth->verdict.own);
+    sp_store_relaxed(&body->verdict.admitted, birth->verdict.admitted);
+    body->parent = birth->parent->valid ? context->handle : (spool_span){0};
     times_set(birth, body);
     body->scope = birth->source->scope;
     body->thread = birth->thread->number;
@@ -278,7 +328,6 @@ static void body_fill(const span_birth *birth, sp_body *body) {
                                                                        : SPOOL_KIND_INTERNAL);
     if (birth->parent->valid) {
         body->has_parent = 1;
-        body->parent = context->handle;
         memcpy(body->parent_span_id, context->span.span_id, 8);
     }
     sp_scratch_mark mark = sp_scratch_hold(scratch);
@@ -296,10 +345,12 @@ static void start_hooks_run(const span_birth *birth, sp_slot *slot, spool_span h
     sp_subscriber *subscriber = birth->subscriber;
     if (sp_hooks_enter(thread)) {
         for (unsigned i = 0; i < subscriber->span_start.count; i++) {
-            const spool_processor *processor =
-                &subscriber->processors[subscriber->span_start.index[i]];
-            processor->ops->span_start(processor->self, sp_slot_record(slot),
-                                       birth->parent->context);
+            unsigned index = subscriber->span_start.index[i];
+            const spool_processor *processor = &subscriber->processors[index];
+            if (SP_LIKELY(birth->verdict.admitted >> index & 1)) {
+                processor->ops->span_start(processor->self, sp_record_for(slot, index),
+                                           birth->parent->context);
+            }
         }
         sp_hooks_leave(thread);
     }
@@ -318,7 +369,7 @@ static spool_span record_start(span_birth *birth) {
     if (SP_UNLIKELY(!slot)) {
         sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
                         SP_COUNT_NOT_RECORDED);
-        return light_start(thread, &birth->ids, birth->trace_state);
+        return light_start(thread, &birth->ids, birth->trace_state, (spool_span){0});
     }
     struct spool_span_context context = birth->ids;
     context.remote = birth->parent->valid && birth->parent->context->span.remote;
@@ -344,11 +395,22 @@ static spool_span start_with_sdk(span_birth *birth) {
     spool_span handle;
     sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
                     SP_COUNT_CREATED);
+    const sp_filter_set *filters = sp_filters_of(subscriber);
+    if (SP_UNLIKELY(filters != NULL) && !filters_ask(birth, filters)) {
+        sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
+                        SP_COUNT_FILTERED);
+        return parent_pass_on(thread, birth->parent);
+    }
     ids_and_sampling(birth);
     if (birth->sampled.decision == SPOOL_DECISION_DROP) {
         sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
                         SP_COUNT_NOT_RECORDED);
-        handle = light_start(thread, &birth->ids, birth->trace_state);
+        handle = light_start(thread, &birth->ids, birth->trace_state, (spool_span){0});
+    } else if (SP_UNLIKELY(!sp_subscriber_span_hooks(subscriber))) {
+        /* Nobody to record it for; its ids still go into records and headers. */
+        sp_counters_add(thread, subscriber->index, subscriber->epoch, SPOOL_SIGNAL_SPANS,
+                        SP_COUNT_FILTERED);
+        handle = light_start(thread, &birth->ids, birth->trace_state, (spool_span){0});
     } else {
         handle = record_start(birth);
     }
@@ -391,6 +453,7 @@ spool_span spool_span_start_n(spool_tracer *tracer, spool_str name,
         birth.name = name;
         birth.parent = &parent;
         birth.sampled = (spool_sampler_result){0};
+        birth.verdict = (sp_verdict_view){.admitted = SP_ADMIT_ALL};
         handle = start_with_sdk(&birth);
         sp_unpin(thread);
     } else {

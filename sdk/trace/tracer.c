@@ -38,15 +38,20 @@ bool spool_tracer_enabled(spool_tracer *tracer) {
     bool enabled = false;
     /* Any hook that sees spans makes them worth starting (TS-09). */
     if (sp_load_relaxed(&subscriber->state) == SP_SDK_OPEN) {
-        bool hooks = subscriber->span_start.count || subscriber->span_ending.count ||
-                     subscriber->span_end.count;
+        uint32_t hooks = sp_subscriber_span_hooks(subscriber);
+        const sp_filter_set *filters = sp_filters_of(subscriber);
+        if (filters) {
+            spool_span_query about = {.struct_size = sizeof about,
+                                      .scope = &tracer->source.scope->view};
+            sp_filter_question question = {&about, NULL, thread, 0, true};
+            hooks &= sp_filter_set_ask(filters, subscriber->processor_count, &question, NULL);
+        }
         spool_enabled_query query = {.struct_size = sizeof query,
                                      .signal = SPOOL_SIGNAL_SPANS,
                                      .scope = &tracer->source.scope->view};
         static const struct spool_span_context none = {0};
         query.span = &none;
-        enabled = hooks && !sp_subscriber_refuses(subscriber, thread, &query,
-                                                  subscriber->processor_count);
+        enabled = !sp_subscriber_refuses(subscriber, thread, &query, hooks);
     }
     sp_unpin(thread);
     return enabled;

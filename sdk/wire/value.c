@@ -425,7 +425,9 @@ size_t sp_builder_put_attrs(sp_wire_builder *builder, uint8_t key, const spool_a
     const spool_attr **chosen = NULL;
     size_t chosen_count = 0;
     size_t dropped = choose_first(builder, attrs, count, limit, &chosen, &chosen_count);
-    put_list(builder, key, NULL, chosen, chosen_count, 1);
+    if (chosen) {
+        put_list(builder, key, NULL, chosen, chosen_count, 1);
+    }
     return dropped;
 }
 

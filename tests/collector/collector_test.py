@@ -59,7 +59,7 @@ SHOP_LOAD = (
 # Sent when all of that is over and the database is free, so that on a machine of any speed some orders
 # are placed and the shelf that they empty is filled again.
 SHOP_QUIET_LOAD = (
-    ("POST", "/orders?article=4&quantity=3", 12, 1),
+    ("POST", "/orders?article=3&quantity=2", 12, 1),
 )
 REMOTE_PATH = "/articles/3"
 REMOTE_CALLS = 20

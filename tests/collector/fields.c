@@ -176,7 +176,7 @@ static void send_text_that_is_not_utf8(void) {
 
 /* The first LIMIT stay, OVER are dropped and counted; a replaced key takes no room. */
 static void send_too_much(void) {
-    static char keys[LIMIT + OVER][8];
+    static char keys[LIMIT + OVER][16];
     static spool_attr attrs[LIMIT + OVER];
     for (int i = 0; i < LIMIT + OVER; i++) {
         snprintf(keys[i], sizeof keys[i], "k%d", i);

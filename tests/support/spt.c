@@ -117,7 +117,7 @@ static bool case_passes(const spt_case *test) {
     skip_reason = NULL;
     test->run();
     if (spt_leaks()) {
-        SPT_CHECK(!"memory is leaked, see the report above");
+        SPT_CHECK(false && "memory is leaked, see the report above");
     }
     unsigned failures = atomic_load_explicit(&failures_of_case, memory_order_relaxed);
     if (failures) {

@@ -60,14 +60,14 @@ static bool signal_balanced(const spool_signal_stats *of, const char *name) {
 }
 
 static bool processor_balanced(const spool_processor_stats *of) {
-    uint64_t sum = of->delivered + of->rejected + of->unknown + of->queued + of->in_flight +
-                   of->stored;
+    uint64_t sum =
+        of->delivered + of->rejected + of->unknown + of->queued + of->in_flight + of->stored;
     for (unsigned cause = 0; cause < SPOOL_DROP_CAUSES; cause++) {
         sum += of->dropped[cause];
     }
     if (sum != of->offered) {
-        (void)fprintf(stderr, "%s: offered %" PRIu64 " != %" PRIu64 "\n",
-                      of->name ? of->name : "?", of->offered, sum);
+        (void)fprintf(stderr, "%s: offered %" PRIu64 " != %" PRIu64 "\n", of->name ? of->name : "?",
+                      of->offered, sum);
     }
     return sum == of->offered;
 }

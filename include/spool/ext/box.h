@@ -32,8 +32,7 @@ typedef uint32_t spool_ext_id;
  * Returns 0 when an argument is invalid or all 32 are taken. Threads: any.
  */
 SPOOL_API spool_ext_id spool_ext_register(const char *name, size_t size, size_t align,
-                                          void (*reset)(void *value),
-                                          void (*destroy)(void *value));
+                                          void (*reset)(void *value), void (*destroy)(void *value));
 
 /*
  * The span's box, inside a hook. get: NULL when this span has none yet. get_or_init: makes it if
@@ -52,13 +51,16 @@ SPOOL_API bool spool_ext_take(spool_span_record *span, spool_ext_id type, void *
  */
 SPOOL_API spool_span_record *spool_ext_pin(spool_span span);
 SPOOL_API void spool_ext_unpin(spool_span_record *span);
-/* The live parent, pinned, or NULL (no parent, remote, or ended). */
+/*
+ * The live parent, pinned, or NULL (no parent, remote, or ended). Asked from a hook, about the hook's span
+ * or what this function returned: the nearest ancestor that the hook's processor admitted (docs/filters.md).
+ */
 SPOOL_API spool_span_record *spool_ext_pin_parent(spool_span_record *span);
 
 /* The box of a log record: lives until the emit is over. */
 SPOOL_API void *spool_ext_log_get(spool_log_data *log, spool_ext_id type);
 SPOOL_API void *spool_ext_log_get_or_init(spool_log_data *log, spool_ext_id type, bool *out_fresh);
-/* The pinned span that the record belongs to, or NULL. */
+/* The pinned span that the record belongs to, or its nearest ancestor that this processor admitted. */
 SPOOL_API spool_span_record *spool_ext_log_pin_span(spool_log_data *log);
 
 SPOOL_END_DECLS

@@ -47,8 +47,8 @@ SPOOL_API size_t spool_batch_pieces(spool_batch *batch, const spool_batch_piece 
  */
 typedef struct spool_outcome {
     uint64_t delivered;
-    uint64_t rejected; /* refused by the receiver */
-    uint64_t unknown;  /* sent, no reply */
+    uint64_t rejected;   /* refused by the receiver */
+    uint64_t unknown;    /* sent, no reply */
     uint32_t drop_cause; /* SPOOL_DROP_* of the rest */
     uint32_t reserved;
 } spool_outcome;

@@ -35,6 +35,9 @@ typedef struct spool_attach_info {
  * too. They must not block. What they are handed is borrowed for the call. Telemetry that a hook itself
  * makes goes through all processors; recursion is cut at depth 8, counted.
  *
+ * With a filter (<spool/sdk/filter.h>) a processor sees all hooks of the spans that it admits, and none of
+ * the others.
+ *
  * attach      once, when the SDK is created, before any other hook; a failure fails the creation
  * span_start  the span may be changed through its handle; `parent` is its parent's context
  * span_ending the end time is set; the span may still be changed, by this hook alone (SP-04)

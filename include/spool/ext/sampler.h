@@ -7,7 +7,11 @@
 
 SPOOL_BEGIN_DECLS
 
-enum { SPOOL_DECISION_DROP = 0, SPOOL_DECISION_RECORD_ONLY = 1, SPOOL_DECISION_RECORD_AND_SAMPLE = 2 };
+enum {
+    SPOOL_DECISION_DROP = 0,
+    SPOOL_DECISION_RECORD_ONLY = 1,
+    SPOOL_DECISION_RECORD_AND_SAMPLE = 2
+};
 
 /* What a sampler is asked. All borrowed for the call. */
 typedef struct spool_sampler_query {

@@ -30,11 +30,15 @@ typedef struct spool_batch_options {
 } spool_batch_options;
 
 #define SPOOL_BATCH_SPAN_OPTIONS_INIT                                                              \
-    { sizeof(spool_batch_options), 2048, 512, 5000, 30000, SPOOL_OVERFLOW_DROP_NEWEST, 100,        \
-      67108864 }
+    {                                                                                              \
+        sizeof(spool_batch_options), 2048, 512, 5000, 30000, SPOOL_OVERFLOW_DROP_NEWEST, 100,      \
+            67108864                                                                               \
+    }
 #define SPOOL_BATCH_LOG_OPTIONS_INIT                                                               \
-    { sizeof(spool_batch_options), 2048, 512, 1000, 30000, SPOOL_OVERFLOW_DROP_NEWEST, 100,        \
-      67108864 }
+    {                                                                                              \
+        sizeof(spool_batch_options), 2048, 512, 1000, 30000, SPOOL_OVERFLOW_DROP_NEWEST, 100,      \
+            67108864                                                                               \
+    }
 SPOOL_API void spool_batch_options_init(spool_batch_options *options, uint32_t signal);
 /* Defaults, then OTEL_BSP_* (spans) or OTEL_BLRP_* (logs); what is invalid is named and left out. */
 SPOOL_API void spool_batch_options_from_env(spool_batch_options *options, uint32_t signal);
@@ -46,7 +50,8 @@ SPOOL_API void spool_batch_options_from_env(spool_batch_options *options, uint32
  * options       read during the call; NULL: defaults
  * out_processor set on success only; hand it to spool_sdk_create(), or destroy it by its table
  *
- * SPOOL_ERR_INVALID: an option or table; SPOOL_ERR_UNSUPPORTED: drop oldest; SPOOL_ERR_NOMEM. Its background thread ("spool", one for the process, all signals blocked) starts when an SDK is made
+ * SPOOL_ERR_INVALID: an option, the exporter's table; SPOOL_ERR_UNSUPPORTED: drop oldest; SPOOL_ERR_NOMEM.
+ * Its background thread ("spool", one for the process, all signals blocked) starts when an SDK is made
  * with it. Threads: any. Blocks: no.
  */
 SPOOL_API SPOOL_MUST_USE spool_status spool_batch_create(uint32_t signal, spool_exporter exporter,

@@ -17,7 +17,8 @@ typedef struct spool_console_options {
     int32_t descriptor; /* written to, never closed; default 1 */
     uint32_t color;     /* SPOOL_COLOR_*; default auto: on a terminal; see below */
 } spool_console_options;
-#define SPOOL_CONSOLE_OPTIONS_INIT {sizeof(spool_console_options), 1, SPOOL_COLOR_AUTO}
+#define SPOOL_CONSOLE_OPTIONS_INIT                                                                 \
+    { sizeof(spool_console_options), 1, SPOOL_COLOR_AUTO }
 SPOOL_API void spool_console_options_init(spool_console_options *options);
 
 /*

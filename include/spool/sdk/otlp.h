@@ -15,16 +15,16 @@ enum { SPOOL_COMPRESSION_NONE = 0, SPOOL_COMPRESSION_GZIP = 1 };
  */
 typedef struct spool_otlp_options {
     size_t struct_size;
-    const char *endpoint;    /* default NULL: http://localhost:4318/v1/traces or /v1/logs */
-    const char *headers;     /* "k1=v1,k2=v2", values percent-decoded; default NULL */
-    uint32_t timeout_ms;     /* of one batch with all its tries; default 10000; 0: none */
-    uint32_t compression;    /* SPOOL_COMPRESSION_*; default none */
-    uint32_t max_in_flight;  /* requests at once; default 1 */
-    uint32_t max_attempts;   /* of one batch; default 0: as many as the timeout allows */
-    uint32_t retry_initial_ms; /* first back-off; default 1000; each next is twice as long */
-    uint32_t retry_max_ms;     /* longest back-off; default 30000; both with jitter of 20 % */
-    uint64_t max_request_bytes;  /* default 64 MiB; larger is dropped as too_large */
-    uint64_t max_response_bytes; /* default 4 MiB */
+    const char *endpoint;           /* default NULL: http://localhost:4318/v1/traces or /v1/logs */
+    const char *headers;            /* "k1=v1,k2=v2", values percent-decoded; default NULL */
+    uint32_t timeout_ms;            /* of one batch with all its tries; default 10000; 0: none */
+    uint32_t compression;           /* SPOOL_COMPRESSION_*; default none */
+    uint32_t max_in_flight;         /* requests at once; default 1 */
+    uint32_t max_attempts;          /* of one batch; default 0: as many as the timeout allows */
+    uint32_t retry_initial_ms;      /* first back-off; default 1000; each next is twice as long */
+    uint32_t retry_max_ms;          /* longest back-off; default 30000; both with jitter of 20 % */
+    uint64_t max_request_bytes;     /* default 64 MiB; larger is dropped as too_large */
+    uint64_t max_response_bytes;    /* default 4 MiB */
     const char *certificate;        /* CA file; default NULL: the system's */
     const char *client_certificate; /* default NULL */
     const char *client_key;         /* default NULL */

@@ -9,6 +9,7 @@
 
 #include <spool/ext/processor.h>
 #include <spool/ext/sampler.h>
+#include <spool/sdk/filter.h>
 #include <spool/sdk/resource.h>
 #include <spool/sdk/stats.h>
 #include <spool/status.h>
@@ -51,15 +52,19 @@ typedef struct spool_sdk_options {
     uint32_t clock;           /* SPOOL_CLOCK_*; default precise */
     uint32_t not_default;     /* 1: never the process's default SDK; default 0 */
     uint32_t source_location; /* 1: callsites add code.* attributes; default 0 */
-    int32_t minimum_severity; /* default 0; below it a log record is filtered, 0 always passes (LS-07) */
-    uint64_t max_live_spans;  /* of the process; default 1,000,000; beyond it spans are not recorded */
-    uint64_t max_live_bytes;  /* memory of live spans of the process; default 256 MiB; the same */
+    int32_t minimum_severity; /* default 0: none; records below are filtered, not 0 (LS-07) */
+    uint64_t max_live_spans;  /* of the process; default 1,000,000; more are not recorded */
+    uint64_t max_live_bytes;  /* of their memory; default 256 MiB; likewise */
+    /* What the SDK sees at all, and what each processor sees of that (by its place; an entry may be
+     * NULL). References are taken. Default NULL: everything. */
+    const spool_filter *filter;
+    const spool_filter *const *processor_filters;
 } spool_sdk_options;
 
 #define SPOOL_SDK_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(spool_sdk_options), NULL, 0, {NULL, NULL}, NULL, {NULL, NULL}, SPOOL_LIMITS_INIT,   \
-            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456                                                  \
+            SPOOL_CLOCK_PRECISE, 0, 0, 0, 1000000, 268435456, NULL, NULL                           \
     }
 SPOOL_API void spool_sdk_options_init(spool_sdk_options *options);
 
@@ -79,6 +84,7 @@ SPOOL_API SPOOL_MUST_USE spool_status spool_sdk_create(const spool_sdk_options *
  * became of it; `report` may be NULL. `sdk` NULL: the default one; none: SPOOL_OK.
  * SPOOL_OK: all delivered. SPOOL_ERR_EXPORT: something was rejected, dropped or unknown since the last
  * report. SPOOL_ERR_TIMEOUT. SPOOL_ERR_WOULD_BLOCK: called on the runtime's thread or inside a hook.
+ * SPOOL_ERR_SHUTDOWN: after the shutdown. SPOOL_ERR_INVALID: a report without its struct_size.
  * Threads: any. Blocks: bounded (timeout_ms).
  */
 SPOOL_API spool_status spool_flush(spool_sdk *sdk, uint32_t timeout_ms, spool_report *report);

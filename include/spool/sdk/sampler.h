@@ -34,11 +34,15 @@ typedef struct spool_parent_based_options {
 } spool_parent_based_options;
 
 #define SPOOL_PARENT_BASED_OPTIONS_INIT                                                            \
-    { sizeof(spool_parent_based_options), {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL},  \
-      {NULL, NULL} }
+    {                                                                                              \
+        sizeof(spool_parent_based_options), {NULL, NULL}, {NULL, NULL}, {NULL, NULL},              \
+            {NULL, NULL}, {                                                                        \
+            NULL, NULL                                                                             \
+        }                                                                                          \
+    }
 SPOOL_API void spool_parent_based_options_init(spool_parent_based_options *options);
-SPOOL_API SPOOL_MUST_USE spool_status spool_sampler_parent_based(
-    const spool_parent_based_options *options, spool_sampler *out_sampler);
+SPOOL_API SPOOL_MUST_USE spool_status
+spool_sampler_parent_based(const spool_parent_based_options *options, spool_sampler *out_sampler);
 
 SPOOL_END_DECLS
 #endif /* SPOOL_SDK_SAMPLER_H */

@@ -8,6 +8,7 @@
 #include <spool/sdk/batch.h>
 #include <spool/sdk/console.h>
 #include <spool/sdk/diagnostics.h>
+#include <spool/sdk/filter.h>
 #include <spool/sdk/memory.h>
 #include <spool/sdk/otlp.h>
 #include <spool/sdk/provider.h>

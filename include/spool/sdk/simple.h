@@ -18,7 +18,8 @@ typedef struct spool_simple_options {
     uint32_t export_timeout_ms; /* default 30000; 0: none */
     uint32_t signals;           /* bits 1 << SPOOL_SIGNAL_*; default both (3) */
 } spool_simple_options;
-#define SPOOL_SIMPLE_OPTIONS_INIT {sizeof(spool_simple_options), 30000, 3}
+#define SPOOL_SIMPLE_OPTIONS_INIT                                                                  \
+    { sizeof(spool_simple_options), 30000, 3 }
 SPOOL_API void spool_simple_options_init(spool_simple_options *options);
 
 /* Ownership and failure as spool_batch_create(). Starts no thread. */

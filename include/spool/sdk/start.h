@@ -34,12 +34,13 @@ typedef struct spool_options {
     uint32_t not_default;     /* 1: not the process's default SDK; default 0 */
     uint32_t source_location; /* 1: callsites add code.* attributes; default 0 */
     uint32_t reserved;
+    const char *filter; /* as SPOOL_FILTER, see <spool/sdk/filter.h>; a bad part fails the start */
 } spool_options;
 
 #define SPOOL_OPTIONS_INIT                                                                         \
     {                                                                                              \
         sizeof(spool_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {NULL, NULL}, 0, \
-            0, 2000, 0, 0, 0                                                                       \
+            0, 2000, 0, 0, 0, NULL                                                                 \
     }
 SPOOL_API void spool_options_init(spool_options *options);
 

@@ -62,22 +62,23 @@ enum { SPOOL_STATS_MAX_PROCESSORS = 16 };
 
 /* As with `struct stat`, the tag shares its name with the function that fills it. */
 struct spool_stats {
-    size_t struct_size; /* sizeof(struct spool_stats), set by the caller */
+    size_t struct_size;            /* sizeof(struct spool_stats), set by the caller */
     spool_signal_stats signals[2]; /* by SPOOL_SIGNAL_* */
     size_t processor_count;        /* in the order of registration */
     spool_processor_stats processors[SPOOL_STATS_MAX_PROCESSORS][2];
     /* Misuse and damage, of the whole process: */
-    uint64_t stale_handles;      /* calls with a handle that was ended, foreign or of another process */
-    uint64_t stale_parents;      /* spans that became roots because of one */
-    uint64_t wrong_detaches;     /* contexts detached out of order, twice, or on the wrong thread */
+    uint64_t stale_handles;  /* calls with a handle that was ended, foreign or of another process */
+    uint64_t stale_parents;  /* spans that became roots because of one */
+    uint64_t wrong_detaches; /* contexts detached out of order, twice, or on the wrong thread */
     uint64_t dropped_attributes; /* over a limit, or with an invalid key */
     uint64_t repaired_text;      /* texts that were not UTF-8 */
     uint64_t truncated_text;     /* printf bodies that were cut */
     uint64_t no_memory;          /* calls that did less for want of memory */
     uint64_t scope_overflow;     /* scopes past the limit */
-    uint64_t after_shutdown;     /* spans and records begun on a tracer or logger whose SDK is shut down */
+    uint64_t after_shutdown;     /* spans and records begun after the shutdown of their SDK */
     uint64_t released_spans;     /* spans that ended after their SDK was freed */
     uint64_t hook_recursion;     /* hooks skipped because processors called each other too deeply */
+    uint64_t invalid_calls;      /* records and answers that could not be meant */
 };
 
 /*
@@ -90,11 +91,12 @@ typedef struct spool_report {
     uint64_t rejected;
     uint64_t unknown;
     uint64_t dropped;
-    uint64_t timed_out; /* still not delivered when the deadline passed */
+    uint64_t timed_out; /* not delivered when the deadline passed; a shutdown drops them too */
     uint64_t queued;    /* of them, still kept for a later try */
 } spool_report;
 
-#define SPOOL_REPORT_INIT {sizeof(spool_report), 0, 0, 0, 0, 0, 0}
+#define SPOOL_REPORT_INIT                                                                          \
+    { sizeof(spool_report), 0, 0, 0, 0, 0, 0 }
 
 SPOOL_END_DECLS
 #endif /* SPOOL_SDK_STATS_H */

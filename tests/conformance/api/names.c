@@ -142,8 +142,8 @@ static void propagation(void) {
     (void)SPT_CHECK(spt_text_is(spool_context_trace_state(&from), "a=b"));
     spool_header items[4];
     char text[512];
-    spool_header_buffer buffer = {.items = items, .capacity = 4, .text = text,
-                                  .text_capacity = sizeof text};
+    spool_header_buffer buffer = {
+        .items = items, .capacity = 4, .text = text, .text_capacity = sizeof text};
     spool_inject(&from, &spool_header_setter, &buffer);
     (void)SPT_CHECK_UINT(buffer.count, 2);
     spool_header_list list = {items, buffer.count};
@@ -463,8 +463,8 @@ static spool_status no_shutdown(void *self, uint64_t deadline_ns) {
 }
 
 static void batches(void) {
-    static const spool_exporter_ops ops = {sizeof ops,  "look",      look_at_batch, NULL,
-                                           no_shutdown, ext_destroy, 0};
+    static const spool_exporter_ops ops = {sizeof ops,  "look", look_at_batch, NULL, no_shutdown,
+                                           ext_destroy, 0};
     spool_exporter exporter = {&ops, NULL};
     spool_processor processor;
     SPT_REQUIRE(spool_simple_create(exporter, NULL, &processor) == SPOOL_OK);

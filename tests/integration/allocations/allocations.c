@@ -2,7 +2,7 @@
 /*
  * T68: no allocation and no mapping on the caller's thread for a span or a record, once warm: 4 and 8
  * attributes, keys and values that are not literals and change each time (with the same lengths, so that
- * the warm-up has seen spans of every size); no-op, simple and batch processors. An interposed malloc
+ * the warm-up has seen spans of every size); no-op, simple and batch processors, and filters of every kind. An interposed malloc
  * counts.
  *
  * A batch ring grows, by mapping, to what the thread makes before the loop comes round. How much that is
@@ -53,8 +53,13 @@ static spool_status shut(void *self, uint64_t deadline_ns) {
 static const spool_exporter_ops keep_nothing = {
     sizeof keep_nothing, "nothing", accept_batch, NULL, shut, ignore_self, 0};
 
+static spool_filter *filter; /* for all processors of the next SDK */
+static const spool_filter *const *processor_filters;
+
 static spool_sdk *start(const spool_processor *processors, size_t count) {
     spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
+    options.filter = filter;
+    options.processor_filters = processor_filters;
     options.processors = processors;
     options.processor_count = count;
     spool_sdk *sdk = NULL;
@@ -71,8 +76,8 @@ static size_t attrs_make(spool_attr *attrs, size_t count, unsigned round) {
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(keys[i], sizeof keys[i], "key.%zu.%u", i, round % 7);
         (void)snprintf(values[i], sizeof values[i], "value %06u of %zu", round, i);
-        attrs[i] = i % 4 == 3 ? spool_int(keys[i], INT64_MAX - round)
-                              : spool_string(keys[i], values[i]);
+        attrs[i] =
+            i % 4 == 3 ? spool_int(keys[i], INT64_MAX - round) : spool_string(keys[i], values[i]);
     }
     return count;
 }
@@ -141,8 +146,7 @@ static void check_pipeline(const char *what, const spool_processor *processors, 
     SPT_REQUIRE(spool_stats(sdk, &stats) == SPOOL_OK);
     (void)SPT_CHECK_UINT(stats.signals[0].finished, 2 * (WARM_UP + COUNTED));
     for (size_t i = 0; i < stats.processor_count && processors[0].ops != &noop_processor; i++) {
-        uint64_t delivered =
-            stats.processors[i][0].delivered + stats.processors[i][1].delivered;
+        uint64_t delivered = stats.processors[i][0].delivered + stats.processors[i][1].delivered;
         (void)SPT_CHECK_UINT(delivered, (count == 1 ? 4 : 2) * (WARM_UP + COUNTED));
     }
     spool_sdk_free(sdk);
@@ -151,6 +155,58 @@ static void check_pipeline(const char *what, const spool_processor *processors, 
 static void noop(void) {
     spool_processor processor = {&noop_processor, NULL};
     check_pipeline("noop", &processor, 1);
+}
+
+static bool admit_span(void *self, const spool_span_query *query) {
+    (void)self;
+    return query->name.len != 0;
+}
+static bool admit_log(void *self, const spool_log_query *query) {
+    (void)self;
+    return query->severity != 0;
+}
+static const spool_filter_ops admitting = {sizeof admitting, admit_span, admit_log, NULL, 0};
+
+/* A list with span parts that spans meet by start and by later attributes, and a function; one for all,
+ * one for the processor, and spans that are filtered away. */
+static void filters(void) {
+    spool_processor processor = {&noop_processor, NULL};
+    spool_filter *list = NULL;
+    spool_filter *custom = NULL;
+    SPT_REQUIRE(spool_filter_create("info,off.scope=off,[{key.0.1}]=trace,[{key.1.2=x}]=off",
+                                    &list) == SPOOL_OK);
+    SPT_REQUIRE(spool_filter_create_custom(&admitting, NULL, &custom) == SPOOL_OK);
+    SPT_REQUIRE(spool_filter_or(list, custom, &filter) == SPOOL_OK);
+    const spool_filter *own[] = {list};
+    processor_filters = own;
+    check_pipeline("filters", &processor, 1);
+    spool_filter_release(filter);
+    filter = list;
+    spool_sdk *sdk = start(&processor, 1);
+    processor_filters = NULL;
+    SPT_REQUIRE(sdk != NULL);
+    uint64_t mallocs = 0;
+    for (unsigned round = 0; round < WARM_UP + COUNTED; round++) {
+        uint64_t before = spt_mallocs_of_thread();
+        spool_span outer = spool_span_start(spool_tracer_get("on.scope", ""), "outer", NULL);
+        spool_token token = spool_span_enter(outer);
+        spool_span hidden = spool_span_start(spool_tracer_get("off.scope", ""), "hidden", NULL);
+        spool_token in_hidden = spool_span_enter(hidden);
+        spool_span_end(spool_span_start(spool_tracer_get("on.scope", ""), "inner", NULL));
+        spool_span_exit(in_hidden);
+        spool_span_end(hidden);
+        spool_span_exit(token);
+        spool_span_end(outer);
+        mallocs += round >= WARM_UP ? spt_mallocs_of_thread() - before : 0;
+    }
+    (void)SPT_CHECK_UINT(mallocs, 0);
+    struct spool_stats stats = {.struct_size = sizeof stats};
+    SPT_REQUIRE(spool_stats(sdk, &stats) == SPOOL_OK);
+    (void)SPT_CHECK_UINT(stats.signals[0].filtered, WARM_UP + COUNTED);
+    spool_sdk_free(sdk);
+    filter = NULL;
+    spool_filter_release(list);
+    spool_filter_release(custom);
 }
 
 static void simple(void) {
@@ -163,10 +219,9 @@ static void simple(void) {
 static void batch(void) {
     spool_exporter exporter = {&keep_nothing, NULL};
     spool_processor processors[2];
-    SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_SPANS, exporter, NULL, &processors[0]) ==
-                SPOOL_OK);
+    SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_SPANS, exporter, NULL, &processors[0]) == SPOOL_OK);
     SPT_REQUIRE(spool_batch_create(SPOOL_SIGNAL_LOGS, exporter, NULL, &processors[1]) == SPOOL_OK);
     check_pipeline("batch", processors, 2);
 }
 
-SPT_MAIN("allocations", SPT_CASE(noop), SPT_CASE(simple), SPT_CASE(batch))
+SPT_MAIN("allocations", SPT_CASE(noop), SPT_CASE(filters), SPT_CASE(simple), SPT_CASE(batch))

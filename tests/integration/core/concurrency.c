@@ -184,8 +184,7 @@ static void T08_spans_end_while_the_sdk_shuts_down(void) {
         struct spool_stats stats = spt_stats(pipe.sdk);
         (void)SPT_CHECK(spt_balanced(pipe.sdk));
         (void)SPT_CHECK_UINT(stats.signals[0].live, 0);
-        (void)SPT_CHECK_UINT(stats.processors[0][0].delivered,
-                             spool_memory_span_count(pipe.store));
+        (void)SPT_CHECK_UINT(stats.processors[0][0].delivered, spool_memory_span_count(pipe.store));
         (void)SPT_CHECK_UINT(stats.processors[0][0].offered, stats.signals[0].finished);
         spool_sdk_free(pipe.sdk);
         spool_memory_release(pipe.store);

@@ -48,6 +48,7 @@ static void lookup_observe(void) {
     }
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc reserves its own */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **out) {
     (void)name;
@@ -79,6 +80,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): as above */
 void freeaddrinfo(struct addrinfo *list) {
     free(list);
 }
@@ -221,10 +223,9 @@ static void interim_replies_and_trailers_are_no_reply(void) {
 
 /* What nobody asked for is not taken for the reply to the next request. */
 static void second_reply_to_one_request_is_not_credited(void) {
-    const spt_step script[] = {
-        {.raw = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst"
-                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"},
-        {.status = 503, .body = "right", .body_len = 5}};
+    const spt_step script[] = {{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst"
+                                       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"},
+                               {.status = 503, .body = "right", .body_len = 5}};
     spt_collector *collector;
     http_fixture fixture;
     if (both_open(script, 2, &collector, &fixture)) {
@@ -444,7 +445,12 @@ static void endless_replies_are_cut(void) {
         SPT_CHECK_STRING(reply.body, "abcd");
         SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
         SPT_CHECK(reply.kind == SP_HTTP_TOO_LARGE || reply.kind == SP_HTTP_NO_REPLY);
-        SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
+        /* On a busy machine the bytes behind "abcd" come only when the connection is in use again: then
+         * that call ended without a reply, and the endless header is this one's. */
+        int tries = 0;
+        do {
+            SPT_CHECK(http_post_text(&fixture, "x", LONG_MS, &reply));
+        } while (reply.kind != SP_HTTP_REPLY && ++tries < 2);
         SPT_CHECK_UINT(reply.kind, SP_HTTP_REPLY);
     }
     uint64_t written = spt_collector_written(collector);
@@ -458,8 +464,9 @@ static void many_headers_are_taken_endless_ones_are_not(void) {
     static char interim[8000 * 60 + 64];
     for (size_t i = 0; i < LINES; i++) {
         memset(lines + i * LINE, 'h', LINE);
-        memcpy(lines + i * LINE, "X-Long: ", 8);
-        memcpy(lines + (i + 1) * LINE - 2, "\r\n", 2);
+        lines[i * LINE + 8] = ':';
+        lines[(i + 1) * LINE - 2] = '\r';
+        lines[(i + 1) * LINE - 1] = '\n';
     }
     size_t used = 0;
     for (int i = 0; i < 8000; i++) {
@@ -488,7 +495,8 @@ static void compressed_reply_is_bounded_unpacked(void) {
     static unsigned char idle[sizeof HEAD + EMPTY_BLOCKS * 5];
     memcpy(idle, HEAD, sizeof HEAD);
     for (size_t i = 0; i < EMPTY_BLOCKS; i++) {
-        memcpy(idle + sizeof HEAD + i * 5, "\x00\x00\x00\xff\xff", 5);
+        idle[sizeof HEAD + i * 5 + 3] = 0xff;
+        idle[sizeof HEAD + i * 5 + 4] = 0xff;
     }
     z_stream stream = {
         .next_in = zeros, .avail_in = sizeof zeros, .next_out = packed, .avail_out = sizeof packed};
@@ -825,7 +833,8 @@ static void broken_pipe_raises_no_signal(void) {
 
 SPT_MAIN("http", SPT_CASE(pieces_arrive_as_one_body), SPT_CASE(connection_is_kept),
          SPT_CASE(stale_connection_costs_nothing), SPT_CASE(redirect_is_not_followed),
-         SPT_CASE(interim_replies_and_trailers_are_no_reply), SPT_CASE(second_reply_to_one_request_is_not_credited), SPT_CASE(retry_after_has_two_forms),
+         SPT_CASE(interim_replies_and_trailers_are_no_reply),
+         SPT_CASE(second_reply_to_one_request_is_not_credited), SPT_CASE(retry_after_has_two_forms),
          SPT_CASE(refused_connection_is_not_sent),
          SPT_CASE(reset_in_the_middle_is_no_reply_and_not_sent_whole),
          SPT_CASE(close_without_an_answer_is_no_reply_but_sent),

@@ -65,9 +65,16 @@ Test(log, LA_02_keeps_every_field_it_was_given) {
 
 Test(log, LS_11_observed_time_is_set_and_the_time_stays_unknown) {
     open_with(NULL);
-    spool_log(SPOOL_LOGGER(), SPOOL_SEVERITY_INFO, "hello");
+    spool_log_record record = SPOOL_LOG_RECORD_INIT;
+    spool_log_emit(SPOOL_LOGGER(), &record);
     cr_expect_eq(emitted(0)->timestamp_ns, 0);
     cr_expect_gt(emitted(0)->observed_timestamp_ns, UINT64_C(1600000000000000000));
+    spool_log(SPOOL_LOGGER(), SPOOL_SEVERITY_INFO, "it happens now");
+    SPOOL_INFO("and this too");
+    for (size_t i = 1; i < 3; i++) {
+        cr_expect_eq(emitted(i)->timestamp_ns, emitted(i)->observed_timestamp_ns);
+        cr_expect_gt(emitted(i)->timestamp_ns, UINT64_C(1600000000000000000));
+    }
     close_pipe();
     SPT_TEST_END;
 }
@@ -197,7 +204,7 @@ Test(log, the_macro_forms_do_what_they_say) {
     SPOOL_TRACE("no attributes");
     spool_logf(SPOOL_LOGGER(), SPOOL_SEVERITY_INFO2, "%05d", 7);
     spool_context_release(&context);
-    const char *bodies[] = {"every third", "once",      "every third",   "every third",
+    const char *bodies[] = {"every third",  "once",      "every third",   "every third",
                             "answer is 42", "elsewhere", "no attributes", "00007"};
     const int severities[] = {5, 13, 5, 5, 17, 21, 1, 10};
     cr_assert_eq(spool_memory_log_count(pipe_of_test.store), 8);

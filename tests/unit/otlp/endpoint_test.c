@@ -84,8 +84,7 @@ static const char *const BAD[] = {
     "http://h\r\nX: 1",
     "http://h\tx",
     "http://h\x7f",
-    "http://b\xc3\xbc"
-    "cher.example",
+    "http://\xc3\xbc.example",
     "http://h%41",
     "http://h<x>",
     "ftp://h",

@@ -5,6 +5,7 @@
 #include "tests/support/spt.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -119,8 +119,9 @@ Test(reply, failure_is_a_status_or_plain_text) {
 Test(reply, message_is_cut_between_characters) {
     static char message[3 * 5000 + 1];
     static uint8_t bytes[sizeof message + 64];
-    for (size_t i = 0; i + 3 < sizeof message; i += 3) {
-        memcpy(message + i, "\xe2\x82\xac", 3);
+    static const uint8_t EURO[] = {0xe2, 0x82, 0xac};
+    for (size_t i = 0; i + sizeof EURO < sizeof message; i += sizeof EURO) {
+        memcpy(message + i, EURO, sizeof EURO);
     }
     sp_reply reply;
     size_t len = spans_reply(1, message, sizeof message - 1, bytes);

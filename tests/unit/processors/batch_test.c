@@ -7,6 +7,7 @@
 #include "runtime/batch.h"
 #include "runtime/loop.h"
 #include "sdk/platform/clock.h"
+#include "sdk/platform/diagnostics.h"
 #include "tests/support/spt.h"
 
 #include <spool/log.h>
@@ -129,8 +130,7 @@ static void sample_every_other(void *self, const spool_sampler_query *query,
                                spool_sampler_result *result) {
     unsigned *asked = self;
     (void)query;
-    result->decision =
-        ++*asked % 2 ? SPOOL_DECISION_RECORD_ONLY : SPOOL_DECISION_RECORD_AND_SAMPLE;
+    result->decision = ++*asked % 2 ? SPOOL_DECISION_RECORD_ONLY : SPOOL_DECISION_RECORD_AND_SAMPLE;
 }
 
 static const char *describe_every_other(void *self) {
@@ -329,6 +329,43 @@ static void failed_batch_shows_in_the_next_report_once(void) {
     close_setup(&s);
 }
 
+typedef struct flusher {
+    setup *s;
+    spool_report report;
+    spool_status status;
+} flusher;
+
+static void *flush_and_report(void *arg) {
+    flusher *mine = arg;
+    mine->status = spool_flush(mine->s->sdk, LONG_MS, &mine->report);
+    return NULL;
+}
+
+static void flushes_at_the_same_time_do_not_steal_from_each_other(void) {
+    setup s;
+    prepare(&s, SPOOL_SIGNAL_LOGS, SPT_HELD, 64, 8);
+    SPT_REQUIRE(open_setup(&s));
+    emit(&s, 1, 8);
+    SPT_WAIT_UNTIL(LONG_MS, spt_exporter_held(&s.exporter) == 1);
+    flusher flushers[3];
+    pthread_t threads[3];
+    for (unsigned i = 0; i < 3; i++) {
+        flushers[i] = (flusher){&s, SPOOL_REPORT_INIT, SPOOL_OK};
+        SPT_REQUIRE(pthread_create(&threads[i], NULL, flush_and_report, &flushers[i]) == 0);
+    }
+    /* All three wait by the time the batch is answered. */
+    uint64_t until = spt_deadline_ns(100);
+    while (spt_pause_until(until)) {
+    }
+    (void)spt_exporter_answer(&s.exporter, true);
+    for (unsigned i = 0; i < 3; i++) {
+        (void)pthread_join(threads[i], NULL);
+        SPT_CHECK_UINT(flushers[i].status, SPOOL_OK);
+        SPT_CHECK_UINT(flushers[i].report.delivered, 8);
+    }
+    close_setup(&s);
+}
+
 static spool_status status_inside;
 static setup *inside;
 
@@ -336,8 +373,8 @@ static void flush_inside(spt_exporter *exporter, spool_batch *batch) {
     (void)exporter;
     (void)batch;
     uint64_t start = spt_now_ns();
-    status_inside = inside->processor.ops->flush(inside->processor.self, spt_deadline_ns(LONG_MS),
-                                                 NULL);
+    status_inside =
+        inside->processor.ops->flush(inside->processor.self, spt_deadline_ns(LONG_MS), NULL);
     SPT_CHECK_UINT(
         inside->processor.ops->shutdown(inside->processor.self, spt_deadline_ns(LONG_MS), NULL),
         SPOOL_ERR_WOULD_BLOCK);
@@ -370,14 +407,14 @@ static void late_second_and_unknown_answers_are_counted_no_ops(void) {
     emit(&s, 1, 4);
     SPT_WAIT_UNTIL(LONG_MS, stats(&s).dropped[SPOOL_DROP_TIMEOUT] == 4);
     SPT_CHECK_UINT(stats(&s).dropped[SPOOL_DROP_TIMEOUT], 4);
-    uint64_t strays = sp_batch_stray_answers();
+    uint64_t strays = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     uint64_t id = s.exporter.held[0];
     SPT_CHECK_UINT(spt_exporter_answer(&s.exporter, true), 4);
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 1);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 1);
     spool_batch_done(id, NULL);
     spool_batch_done(0, NULL);
     spool_batch_done(UINT64_MAX, &(spool_outcome){.delivered = 3});
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 4);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 4);
     spool_processor_stats now = stats(&s);
     SPT_CHECK_UINT(now.delivered, 0);
     SPT_CHECK_UINT(spt_imbalance(&now), 0);
@@ -393,9 +430,10 @@ static void outcome_is_cut_to_the_batch(void) {
     setup s;
     prepare(&s, SPOOL_SIGNAL_LOGS, SPT_HELD, 64, 4);
     SPT_REQUIRE(open_setup(&s));
-    static const spool_outcome outcomes[] = {
-        {.delivered = 100}, {.delivered = 1, .rejected = 2, .unknown = 9},
-        {.unknown = 3, .drop_cause = SPOOL_DROP_TOO_LARGE}, {.drop_cause = 77}};
+    static const spool_outcome outcomes[] = {{.delivered = 100},
+                                             {.delivered = 1, .rejected = 2, .unknown = 9},
+                                             {.unknown = 3, .drop_cause = SPOOL_DROP_TOO_LARGE},
+                                             {.drop_cause = 77}};
     for (unsigned i = 0; i < 4; i++) {
         emit(&s, 1 + 4 * i, 4);
         SPT_WAIT_UNTIL(LONG_MS, spt_exporter_held(&s.exporter) == 1);
@@ -469,9 +507,9 @@ static void shutdown_is_bounded_when_the_exporter_never_answers(void) {
     SPT_CHECK_UINT(now.dropped[SPOOL_DROP_TIMEOUT], 10);
     SPT_CHECK_UINT(now.dropped[SPOOL_DROP_SHUTDOWN], 85);
     SPT_CHECK_UINT(spt_imbalance(&now), 0);
-    uint64_t strays = sp_batch_stray_answers();
+    uint64_t strays = sp_misuse_read(SP_MISUSE_INVALID_CALL);
     SPT_CHECK_UINT(spt_exporter_answer(&s.exporter, true), 10);
-    SPT_CHECK_UINT(sp_batch_stray_answers(), strays + 1);
+    SPT_CHECK_UINT(sp_misuse_read(SP_MISUSE_INVALID_CALL), strays + 1);
     close_setup(&s);
 }
 
@@ -540,6 +578,9 @@ static void wrong_options_are_refused(void) {
     wrong = options;
     wrong.overflow = 3;
     SPT_CHECK_UINT(create_with(wrong, &exporter), SPOOL_ERR_INVALID);
+    wrong = options;
+    wrong.overflow = SPOOL_OVERFLOW_DROP_OLDEST;
+    SPT_CHECK_UINT(create_with(wrong, &exporter), SPOOL_ERR_UNSUPPORTED);
     spool_processor processor;
     SPT_CHECK_UINT(spool_batch_create(2, spt_exporter_of(&exporter), NULL, &processor),
                    SPOOL_ERR_INVALID);
@@ -612,7 +653,8 @@ static void a_thread_outlives_its_processors(void) {
 }
 
 SPT_MAIN("processors.batch", SPT_CASE(full_batch_goes_at_once),
-         SPT_CASE(less_than_a_batch_waits_for_the_timer), SPT_CASE(spans_that_are_recorded_but_not_sampled_are_not_offered),
+         SPT_CASE(less_than_a_batch_waits_for_the_timer),
+         SPT_CASE(spans_that_are_recorded_but_not_sampled_are_not_offered),
          SPT_CASE(capacity_counts_what_is_in_flight),
          SPT_CASE(bytes_are_limited_and_press_for_an_export),
          SPT_CASE(block_policy_waits_for_room_and_only_so_long),
@@ -620,14 +662,15 @@ SPT_MAIN("processors.batch", SPT_CASE(full_batch_goes_at_once),
          SPT_CASE(no_wake_is_lost_between_emit_and_flush),
          SPT_CASE(flush_gives_up_at_its_deadline_and_keeps_the_records),
          SPT_CASE(failed_batch_shows_in_the_next_report_once),
+         SPT_CASE(flushes_at_the_same_time_do_not_steal_from_each_other),
          SPT_CASE(flush_on_the_loop_would_block_and_exporters_do_not_feed_themselves),
          SPT_CASE(late_second_and_unknown_answers_are_counted_no_ops),
          SPT_CASE(outcome_is_cut_to_the_batch),
          SPT_CASE(exports_are_serial_unless_the_exporter_says_otherwise),
          SPT_CASE(shutdown_delivers_what_is_left),
          SPT_CASE(shutdown_is_bounded_when_the_exporter_never_answers),
-         SPT_CASE(destroy_without_an_sdk_destroys_the_exporter), SPT_CASE(wrong_options_are_refused),
-         SPT_CASE(defaults_are_those_of_the_specification),
+         SPT_CASE(destroy_without_an_sdk_destroys_the_exporter),
+         SPT_CASE(wrong_options_are_refused), SPT_CASE(defaults_are_those_of_the_specification),
          SPT_CASE(records_of_a_thread_that_is_gone_arrive),
          SPT_CASE(a_thread_outlives_its_processors),
          SPT_CASE(shutdown_is_bounded_when_the_exporter_hangs))

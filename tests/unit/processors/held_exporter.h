@@ -17,8 +17,8 @@
 typedef enum spt_answer {
     SPT_DELIVERED, /* at once, inside export_batch */
     SPT_REJECTED,
-    SPT_HELD,  /* by spt_exporter_answer() */
-    SPT_SLOW,  /* by a thread of the exporter, after `delay_ms` */
+    SPT_HELD, /* by spt_exporter_answer() */
+    SPT_SLOW, /* by a thread of the exporter, after `delay_ms` */
     SPT_NEVER
 } spt_answer;
 

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 4, POSTS = 20000 };
 
@@ -347,6 +349,28 @@ static void release_does_not_wait_for_a_stuck_loop(void) {
     atomic_store(&may_go_on, true);
 }
 
+/* The thread stays in the parent: a child gets one of its own. */
+static void child_process_gets_its_own_thread(void) {
+    if (SPT_TSAN) {
+        spt_skip("ThreadSanitizer ends a child of several threads that starts one");
+        return;
+    }
+    SPT_REQUIRE(start());
+    sp_runtime *of_parent = runtime;
+    pid_t child = fork();
+    if (child == 0) {
+        counted_task counted = {.task = {NULL, run_counted}};
+        bool ran = start() && runtime != of_parent && sp_runtime_post(runtime, &counted.task) &&
+                   stop() && atomic_load(&counted.runs) == 1;
+        _exit(ran ? 0 : 1);
+    }
+    int status = -1;
+    SPT_CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    SPT_CHECK_UINT(status, 0);
+    runtime = of_parent;
+    SPT_CHECK(stop());
+}
+
 static void starts_and_stops_many_times(void) {
     for (unsigned round = 0; round < 200; round++) {
         counted_task counted = {.task = {NULL, run_counted}};
@@ -364,5 +388,5 @@ SPT_MAIN("runtime.loop", SPT_CASE(thread_is_named_and_takes_no_signal),
          SPT_CASE(a_task_may_post_itself_without_a_wake),
          SPT_CASE(endless_posts_do_not_starve_the_loop), SPT_CASE(posted_before_the_end_still_runs),
          SPT_CASE(timer_fires_once_not_early_and_again_when_set),
-         SPT_CASE(cleared_timer_does_not_fire), SPT_CASE(starts_and_stops_many_times),
-         SPT_CASE(release_does_not_wait_for_a_stuck_loop))
+         SPT_CASE(cleared_timer_does_not_fire), SPT_CASE(child_process_gets_its_own_thread),
+         SPT_CASE(starts_and_stops_many_times), SPT_CASE(release_does_not_wait_for_a_stuck_loop))

@@ -201,6 +201,20 @@ static void lot_ends_where_the_loop_is_to_be_woken(void) {
     }
 }
 
+static void many_idle_threads_do_not_use_the_budget_up(void) {
+    enum { IDLE = 120 };
+    static sp_credit credits[IDLE];
+    sp_budget budget;
+    sp_budget_init(&budget, 2048, 1 << 26);
+    for (unsigned i = 0; i < IDLE; i++) {
+        SPT_CHECK(sp_credit_take(&credits[i], &budget, 300) <= SP_CREDIT_LAST);
+    }
+    for (unsigned i = 0; i < IDLE; i++) {
+        sp_credit_revoke(&credits[i], &budget);
+    }
+    SPT_CHECK_UINT(sp_load_relaxed(&budget.records), IDLE);
+}
+
 typedef struct taker {
     sp_budget *budget;
     sp_credit credit;
@@ -254,4 +268,5 @@ SPT_MAIN("runtime.ring", SPT_CASE(records_come_out_in_order_with_their_scope),
          SPT_CASE(consumer_sees_whole_records_while_they_are_written),
          SPT_CASE(capacity_is_exact_for_one_thread), SPT_CASE(bytes_are_limited_too),
          SPT_CASE(lot_ends_where_the_loop_is_to_be_woken),
+         SPT_CASE(many_idle_threads_do_not_use_the_budget_up),
          SPT_CASE(credit_is_exact_while_it_is_taken_back))

@@ -346,9 +346,8 @@ Test(sampler, SA_12_parent_based_asks_the_right_delegate) {
         parent.span.flags = rows[i].flags;
         parent.span.remote = rows[i].remote;
         uint8_t trace_id[16] = {1};
-        spool_sampler_query query = {.struct_size = sizeof query,
-                                     .parent = &parent,
-                                     .trace_id = trace_id};
+        spool_sampler_query query = {
+            .struct_size = sizeof query, .parent = &parent, .trace_id = trace_id};
         spool_sampler_result result = {0};
         sampler.ops->sample(sampler.self, &query, &result);
         cr_expect_eq(result.decision, rows[i].expected, "row %zu", i);

@@ -427,9 +427,9 @@ Test(span, TA_32_without_an_sdk_the_parent_is_passed_on) {
 Test(span, T40_a_bad_key_costs_itself_alone) {
     spool_tracer *tracer = open_with(NULL);
     spool_span span = spool_span_start(tracer, "s", NULL);
-    spool_attr attrs[] = {spool_int("a", 1), spool_int("b", 1), spool_int("c", 1),
-                          spool_int(NULL, 1), spool_int("", 1), spool_int("f", 1),
-                          spool_int("g", 1), spool_int("h", 1)};
+    spool_attr attrs[] = {spool_int("a", 1),  spool_int("b", 1), spool_int("c", 1),
+                          spool_int(NULL, 1), spool_int("", 1),  spool_int("f", 1),
+                          spool_int("g", 1),  spool_int("h", 1)};
     spool_span_set_all(span, attrs, 8);
     spool_span_end(span);
     cr_expect_eq(exported(0)->attr_count, 6);

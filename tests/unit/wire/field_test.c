@@ -198,7 +198,7 @@ Test(field, nothing_nests_deeper_than_the_writer_and_the_reader_can) {
 }
 
 Test(field, a_value_that_contains_itself_ends) {
-    spool_value loop[1];
+    spool_value loop[1] = {spool_value_empty()};
     loop[0] = spool_value_array(loop, 1);
     check_attr(spool_attr_of("loop", loop[0]), &no_limits);
     SPT_TEST_END;

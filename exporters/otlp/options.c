@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OTLP exporter of a build without libcurl: it says so. */
+/* The exporter's options; and, in a build without libcurl, the exporter that cannot be made. */
 #include <spool/sdk/otlp.h>
 
 #include "sdk/platform/diagnostics.h"
@@ -10,6 +10,8 @@ void spool_otlp_options_init(spool_otlp_options *options) {
     }
 }
 
+#if !SPOOL_WITH_OTLP
+
 spool_status spool_otlp_create(uint32_t signal, const spool_otlp_options *options,
                                spool_exporter *out_exporter) {
     (void)signal;
@@ -18,3 +20,5 @@ spool_status spool_otlp_create(uint32_t signal, const spool_otlp_options *option
     sp_diag(SPOOL_DIAG_ERROR, "otlp", "this build has no OTLP over the network");
     return SPOOL_ERR_UNSUPPORTED;
 }
+
+#endif
