@@ -4,6 +4,9 @@
  * passes every call on: to glibc's __libc_ entry points, elsewhere to the next definition (dlsym). The
  * thread's counter is in the program's own TLS, which needs no allocation to reach.
  *
+ * With SPT_MALLOC_COUNT_THREADS_ONLY the totals of the process stay zero: a benchmark that counts would
+ * otherwise charge an atomic addition to each allocation.
+ *
  * A sanitizer's allocator must not be replaced, or it would see no memory at all; there its own
  * malloc hook counts.
  */
@@ -21,8 +24,10 @@ static _Atomic uint64_t mmaps_of_process;
 
 static void count_malloc(void) {
     mallocs_of_thread++;
+#ifndef SPT_MALLOC_COUNT_THREADS_ONLY
     /* Relaxed: a count that is read at quiet points; nothing is published by it. */
     atomic_fetch_add_explicit(&mallocs_of_process, 1, memory_order_relaxed);
+#endif
 }
 
 uint64_t spt_mallocs_of_thread(void) {
