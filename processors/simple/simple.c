@@ -34,6 +34,9 @@
 
 enum { GATE_FREE, GATE_HELD, GATE_CONTENDED };
 
+/* What a flush keeps of its time for itself: a tenth, at most this. */
+#define HURRY_SLACK_NS (20 * SP_NS_PER_MS)
+
 /* Of one signal. */
 typedef struct counters {
     _Atomic uint64_t offered;
@@ -59,10 +62,10 @@ typedef struct simple_processor {
     const spool_resource_data *resource;
     sp_wire_piece resource_bytes;
 
-    _Atomic uint32_t gate; /* acquire on the way in, release on the way out */
-    _Atomic uint32_t turn; /* futex of the thread that waits for an answer */
-    _Atomic uint32_t
-        impatient; /* flushes that want the gate: nobody waits for an answer meanwhile */
+    _Atomic uint32_t gate;      /* acquire on the way in, release on the way out */
+    _Atomic uint32_t turn;      /* futex of the thread that waits for an answer */
+    _Atomic uint32_t impatient; /* flushes that want the gate */
+    _Atomic uint64_t hurry_ns;  /* until when an answer is waited for meanwhile; else no deadline */
     _Atomic uint32_t closed;
     counters counts[SPOOL_SIGNALS];
 
@@ -119,11 +122,14 @@ static void answered(spool_batch *batch, bool late) {
     turn_on(batch->owner);
 }
 
+/* Until the answer, the record's own deadline, or that of a flush that wants the gate. */
 static void wait_for_answer(simple_processor *simple, export_frame *frame) {
     for (;;) {
         uint32_t turn = sp_load_acquire(&simple->turn); /* pairs with turn_on() */
-        if (sp_load_acquire(&frame->answered) || sp_load_acquire(&simple->impatient) ||
-            !sp_futex_wait(&simple->turn, turn, frame->batch.deadline_ns)) {
+        uint64_t hurry_ns = sp_load_relaxed(&simple->hurry_ns);
+        uint64_t own_ns = frame->batch.deadline_ns;
+        if (sp_load_acquire(&frame->answered) ||
+            !sp_futex_wait(&simple->turn, turn, hurry_ns < own_ns ? hurry_ns : own_ns)) {
             return;
         }
     }
@@ -297,11 +303,32 @@ static bool would_block(const sp_thread_block *thread) {
     return thread && (thread->on_loop || thread->hook_depth || thread->exporting);
 }
 
-/* The gate, with waiters for answers told to let go of it. */
+/*
+ * The gate, for a flush: a record that is on its way gets until shortly before the flush's deadline for
+ * its answer, so that the flush still has the gate in time. Ended by gate_demand_end().
+ */
 static bool gate_demand(simple_processor *simple, uint64_t deadline_ns) {
+    uint64_t now_ns = sp_deadline_after_ms(0);
+    uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    uint64_t slack_ns = left_ns / 10 < HURRY_SLACK_NS ? left_ns / 10 : HURRY_SLACK_NS;
+    uint64_t until_ns = deadline_ns == SP_NO_DEADLINE ? deadline_ns : deadline_ns - slack_ns;
     sp_add_acq_rel(&simple->impatient, 1);
+    uint64_t hurry_ns = sp_load_relaxed(&simple->hurry_ns);
+    /* The earliest deadline stands. Relaxed: turn_on() publishes it. */
+    while (until_ns < hurry_ns &&
+           !atomic_compare_exchange_weak_explicit(&simple->hurry_ns, &hurry_ns, until_ns,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
     turn_on(simple);
     return gate_enter(simple, deadline_ns ? deadline_ns : 1);
+}
+
+static void gate_demand_end(simple_processor *simple) {
+    if (sp_sub_acq_rel(&simple->impatient, 1) == 1) {
+        /* A flush that begins just now may be overwritten: it then waits for the record's own deadline, at
+         * most until its own. */
+        sp_store_relaxed(&simple->hurry_ns, SP_NO_DEADLINE);
+    }
 }
 
 static spool_status call_exporter(simple_processor *simple, sp_thread_block *thread,
@@ -336,7 +363,7 @@ static spool_status flush(void *self, uint64_t deadline_ns, spool_report *report
         status = call_exporter(simple, thread, simple->exporter.ops->flush, deadline_ns);
         gate_leave(simple);
     }
-    sp_sub_acq_rel(&simple->impatient, 1);
+    gate_demand_end(simple);
     spool_status outcome = report_since(simple, &base, report);
     return status != SPOOL_OK ? status : outcome;
 }
@@ -443,6 +470,7 @@ spool_status spool_simple_create(spool_exporter exporter, const spool_simple_opt
     simple->exporter.ops = &simple->exporter_ops;
     simple->exporter.self = exporter.self;
     simple->export_timeout_ms = given.export_timeout_ms;
+    atomic_init(&simple->hurry_ns, SP_NO_DEADLINE);
     pthread_mutex_init(&simple->report_lock, NULL);
     out_processor->ops = &simple_ops[signals];
     out_processor->self = simple;

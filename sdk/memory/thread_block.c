@@ -75,7 +75,7 @@ static void end_parts(sp_thread_block *block) {
 
 static void recycle(sp_thread_block *block) {
     sp_mutex_lock(&lock);
-    for (unsigned i = 0; i < SP_MAX_PINS; i++) {
+    for (unsigned i = 0; i < SP_PIN_PLACES; i++) {
         sp_store_relaxed(&block->pins[i], NULL);
     }
     block->pin_count = 0;
@@ -134,7 +134,7 @@ static void after_fork_in_child(void) {
         if (block == sp_thread_of || sp_load_relaxed(&block->state) != SP_THREAD_LIVE) {
             continue;
         }
-        for (unsigned i = 0; i < SP_MAX_PINS; i++) {
+        for (unsigned i = 0; i < SP_PIN_PLACES; i++) {
             sp_store_relaxed(&block->pins[i], NULL);
         }
         block->pin_count = 0;

@@ -35,7 +35,12 @@ enum {
     SP_PARTS
 };
 
-enum { SP_MAX_PINS = 16, SP_MAX_HOOK_DEPTH = 8 };
+/* Beyond SP_MAX_PINS nothing new begins; the rest is for what has to end: an end for each depth of hooks. */
+enum {
+    SP_MAX_HOOK_DEPTH = 8,
+    SP_MAX_PINS = 16,
+    SP_PIN_PLACES = SP_MAX_PINS + SP_MAX_HOOK_DEPTH + 2
+};
 
 typedef struct sp_shard sp_shard;
 
@@ -53,7 +58,7 @@ typedef struct sp_thread_block {
 
     /* The subscribers in use on this thread; written by the owner, read by a shutdown after
      * membarrier(): see sdk/subscriber/pin.h. */
-    _Atomic(void *) pins[SP_MAX_PINS];
+    _Atomic(void *) pins[SP_PIN_PLACES];
     uint32_t pin_count;
 
     sp_shard *shard;

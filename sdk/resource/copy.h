@@ -17,6 +17,13 @@ bool sp_copy_value(sp_arena *arena, const spool_value *value, spool_value *out_c
 bool sp_copy_attrs(sp_arena *arena, const spool_attr *attrs, size_t count,
                    const spool_attr **out_attrs, size_t *out_count) SP_SHARED("copy_attrs");
 
+/* For keys that are unique already: no search. */
+bool sp_copy_unique_attrs(sp_arena *arena, const spool_attr *attrs, size_t count,
+                          const spool_attr **out_attrs, size_t *out_count)
+    SP_SHARED("copy_unique_attrs");
+/* The text as valid UTF-8, repaired and counted; for what goes out as it is kept. */
+bool sp_copy_valid_text(sp_arena *arena, spool_str text, spool_str *out_copy);
+
 static inline bool sp_text_equals(spool_str a, spool_str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }

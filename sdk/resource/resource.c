@@ -33,7 +33,7 @@ spool_status spool_resource_create(const spool_attr *attrs, size_t count, spool_
     sp_store_relaxed(&resource->references, 1);
     if (sp_copy_attrs(&resource->arena, attrs, count, &resource->data.attrs,
                       &resource->data.attr_count) &&
-        sp_copy_text(&resource->arena, schema_url, &resource->data.schema_url)) {
+        sp_copy_valid_text(&resource->arena, schema_url, &resource->data.schema_url)) {
         resource->bytes = sp_wire_resource(&resource->data);
     }
     if (!resource->bytes.bytes) {

@@ -73,7 +73,7 @@ static interned *make(const spool_scope *scope, uint64_t hash) {
     bool ok =
         sp_copy_text(&arena, scope->name, &view->name) &&
         sp_copy_text(&arena, scope->version, &view->version) &&
-        sp_copy_text(&arena, scope->schema_url, &view->schema_url) &&
+        sp_copy_valid_text(&arena, scope->schema_url, &view->schema_url) &&
         sp_copy_attrs(&arena, scope->attrs, scope->attr_count, &view->attrs, &view->attr_count);
     if (ok) {
         made->scope.bytes = sp_wire_scope(view);
@@ -90,6 +90,9 @@ static interned *make(const spool_scope *scope, uint64_t hash) {
 const sp_scope *sp_scope_intern(const spool_scope *scope) {
     static const spool_scope nameless = {0};
     spool_scope clean = scope ? *scope : nameless;
+    clean.name = spool_str_n(clean.name.ptr, clean.name.len);
+    clean.version = spool_str_n(clean.version.ptr, clean.version.len);
+    clean.schema_url = spool_str_n(clean.schema_url.ptr, clean.schema_url.len);
     clean.attr_count = clean.attrs ? clean.attr_count : 0;
     uint64_t hash = hash_scope(&clean);
     const sp_scope *found = find(&clean, hash);

@@ -30,7 +30,7 @@ typedef struct pin_search {
 
 static void look(sp_thread_block *thread, void *arg) {
     pin_search *search = arg;
-    for (unsigned i = 0; i < SP_MAX_PINS; i++) {
+    for (unsigned i = 0; i < SP_PIN_PLACES; i++) {
         /* Acquire pairs with the release in sp_unpin(): the thread's use is over. */
         if (sp_load_acquire(&thread->pins[i]) == (const void *)search->subscriber) {
             search->found = true;

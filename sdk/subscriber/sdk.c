@@ -288,7 +288,9 @@ static void sdk_leave(spool_sdk *sdk) {
 
 bool sp_thread_must_not_wait(void) {
     sp_thread_block *thread = sp_thread();
-    return thread && (thread->hook_depth || thread->on_loop || thread->exporting);
+    /* A pin without a hook: a sampler, an id generator, a diagnostics callback, a box. */
+    return thread &&
+           (thread->hook_depth || thread->on_loop || thread->exporting || thread->pin_count);
 }
 
 /* The worse of two results: a timeout says the most, then a failed export, then anything else. */

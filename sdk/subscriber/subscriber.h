@@ -89,11 +89,11 @@ extern int sp_pin_needs_fence;
  * Pins what is in the cell; NULL when it is empty, holds another epoch's tenant (epoch not 0), or the
  * thread has no room for one more pin.
  */
-static inline sp_subscriber *sp_pin(sp_thread_block *thread, sp_subscriber_cell *cell,
-                                    uint32_t epoch) {
+static inline sp_subscriber *sp_pin_within(sp_thread_block *thread, sp_subscriber_cell *cell,
+                                           uint32_t epoch, uint32_t most) {
     sp_subscriber *subscriber = sp_load_acquire(cell);
     uint32_t place = thread->pin_count;
-    if (!subscriber || SP_UNLIKELY(place == SP_MAX_PINS)) {
+    if (!subscriber || SP_UNLIKELY(place >= most)) {
         return NULL;
     }
     for (;;) {
@@ -120,6 +120,11 @@ static inline sp_subscriber *sp_pin(sp_thread_block *thread, sp_subscriber_cell 
     }
     thread->pin_count = place + 1;
     return subscriber;
+}
+
+static inline sp_subscriber *sp_pin(sp_thread_block *thread, sp_subscriber_cell *cell,
+                                    uint32_t epoch) {
+    return sp_pin_within(thread, cell, epoch, SP_MAX_PINS);
 }
 
 /* Ends the last pin of this thread. */

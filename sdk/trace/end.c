@@ -66,7 +66,8 @@ static SP_COLD void late_count(sp_thread_block *thread, sp_subscriber *subscribe
 
 /* The slot is ENDING and the caller its locker. */
 static void finish(sp_thread_block *thread, sp_slot *slot, uint64_t given_ns) {
-    sp_subscriber *subscriber = sp_pin(thread, &sp_subscribers[slot->sdk], slot->sdk_epoch);
+    sp_subscriber *subscriber =
+        sp_pin_within(thread, &sp_subscribers[slot->sdk], slot->sdk_epoch, SP_PIN_PLACES);
     sp_body *body = sp_slot_body(slot);
     if (SP_UNLIKELY(!subscriber)) {
         sp_misuse_count(SP_MISUSE_RELEASED_SPAN, 1);

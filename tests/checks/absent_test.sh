@@ -16,13 +16,14 @@ mkdir -p "$scratch/kept" "$scratch/cut"
 cp -r sdk include "$scratch/kept/"
 cp -r sdk include "$scratch/cut/"
 found=0
-for file in $(find sdk -name '*.[ch]'); do
+find sdk -name '*.[ch]' >"$scratch/files"
+while read -r file; do
     case $file in sdk/platform/check.[ch]) continue ;; esac
     if grep -q 'SP_CHECK\(_SLOW\)\{0,1\}(' "$file"; then
         found=$((found + $(awk -v mode=list -f "$here/checks.awk" "$file" | wc -l)))
         awk -v mode=cut -f "$here/checks.awk" "$file" >"$scratch/cut/$file"
     fi
-done
+done <"$scratch/files"
 
 # compile <tree> <level> <source> <object>
 compile() {

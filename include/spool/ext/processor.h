@@ -43,7 +43,8 @@ typedef struct spool_attach_info {
  * span_ending the end time is set; the span may still be changed, by this hook alone (SP-04)
  * span_end    the span is fixed; only spans that are recorded come here, sampled or not: look at the
  *             flags (TS-13)
- * span_enter, span_exit  the span was made current, or stopped being, on the calling thread
+ * span_enter, span_exit  the span was made current, or stopped being, on the calling thread; a span that
+ *             ended while it was current has no span_exit
  * log_emit    may change the record for the processors after it
  * enabled     may refuse (LS-10); absent means yes
  * flush       delivers what came before the call, by the deadline (absolute, CLOCK_MONOTONIC,

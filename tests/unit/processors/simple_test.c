@@ -183,7 +183,7 @@ static void *emit_one(void *arg) {
     return NULL;
 }
 
-static void flush_does_not_wait_behind_an_unanswered_export(void) {
+static void flush_lets_an_unanswered_export_have_its_own_time(void) {
     setup s;
     prepare(&s, SPT_HELD);
     s.options.export_timeout_ms = 0; /* without limit */
@@ -192,10 +192,35 @@ static void flush_does_not_wait_behind_an_unanswered_export(void) {
     SPT_REQUIRE(pthread_create(&thread, NULL, emit_one, &s) == 0);
     SPT_WAIT_UNTIL(LONG_MS, spt_exporter_held(&s.exporter) == 1);
     spool_report report = SPOOL_REPORT_INIT;
-    SPT_CHECK_UINT(spool_flush(s.sdk, LONG_MS, &report), SPOOL_ERR_EXPORT);
+    uint64_t begin_ns = spt_now_ns();
+    SPT_CHECK_UINT(spool_flush(s.sdk, 200, &report), SPOOL_ERR_EXPORT);
+    SPT_CHECK(spt_now_ns() - begin_ns >= UINT64_C(170000000));
     (void)pthread_join(thread, NULL);
     SPT_CHECK_UINT(report.dropped, 1);
     SPT_CHECK_UINT(stats(&s, SPOOL_SIGNAL_LOGS).dropped[SPOOL_DROP_TIMEOUT], 1);
+    close_setup(&s);
+}
+
+static void *flush_long(void *arg) {
+    setup *s = arg;
+    SPT_CHECK_UINT(spool_flush(s->sdk, LONG_MS, NULL), SPOOL_OK);
+    return NULL;
+}
+
+static void flush_delivers_the_record_that_is_on_its_way(void) {
+    setup s;
+    prepare(&s, SPT_HELD);
+    SPT_REQUIRE(open_setup(&s));
+    pthread_t sender;
+    pthread_t flusher;
+    SPT_REQUIRE(pthread_create(&sender, NULL, emit_one, &s) == 0);
+    SPT_WAIT_UNTIL(LONG_MS, spt_exporter_held(&s.exporter) == 1);
+    SPT_REQUIRE(pthread_create(&flusher, NULL, flush_long, &s) == 0);
+    (void)spt_pause_until(spt_deadline_ns(50));
+    SPT_CHECK(spt_exporter_answer(&s.exporter, true) != 0);
+    (void)pthread_join(flusher, NULL);
+    (void)pthread_join(sender, NULL);
+    SPT_CHECK_UINT(stats(&s, SPOOL_SIGNAL_LOGS).delivered, 1);
     close_setup(&s);
 }
 
@@ -292,7 +317,8 @@ static void after_shutdown_nothing_is_exported(void) {
 SPT_MAIN("processors.simple", SPT_CASE(each_record_is_exported_before_the_call_returns),
          SPT_CASE(exports_are_made_one_at_a_time_in_each_threads_order),
          SPT_CASE(caller_waits_for_a_later_answer), SPT_CASE(wait_is_bounded_by_the_export_timeout),
-         SPT_CASE(flush_does_not_wait_behind_an_unanswered_export),
+         SPT_CASE(flush_lets_an_unanswered_export_have_its_own_time),
+         SPT_CASE(flush_delivers_the_record_that_is_on_its_way),
          SPT_CASE(shutdown_is_bounded_when_a_thread_hangs_in_the_exporter),
          SPT_CASE(exporter_that_logs_neither_deadlocks_nor_recurses),
          SPT_CASE(inside_another_hook_nobody_waits), SPT_CASE(after_shutdown_nothing_is_exported))

@@ -422,3 +422,45 @@ Test(sdk, ID_04_an_all_zero_id_is_never_used) {
     cr_expect(spt_pipeline_close(&pipe));
     SPT_TEST_END;
 }
+
+/* ---- foreign code outside of hooks ---- */
+
+static spool_status sampler_flush, sampler_shutdown;
+static unsigned sampler_depth;
+static spool_span outer_span;
+
+static void sample_and_meddle(void *self, const spool_sampler_query *query,
+                              spool_sampler_result *result) {
+    (void)self;
+    (void)query;
+    result->decision = SPOOL_DECISION_RECORD_AND_SAMPLE;
+    sampler_flush = spool_flush(NULL, 1000, NULL);
+    sampler_shutdown = spool_shutdown(NULL, 1000, NULL);
+    if (sampler_depth && --sampler_depth) {
+        spool_span_end(spool_span_start(spool_tracer_get("t", ""), "nested", NULL));
+    } else if (outer_span.bits) {
+        spool_span_end(outer_span);
+        outer_span.bits = 0;
+    }
+}
+
+Test(sdk, A17_a_sampler_cannot_wait_for_itself_and_ends_are_never_refused) {
+    static const spool_sampler_ops ops = {sizeof ops, sample_and_meddle, NULL, NULL};
+    spt_pipeline pipe;
+    spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
+    options.sampler.ops = &ops;
+    cr_assert(spt_pipeline_open(&pipe, &options));
+    spool_span span = spool_span_start(spool_tracer_get("t", ""), "outer", NULL);
+    cr_expect_eq(sampler_flush, SPOOL_ERR_WOULD_BLOCK);
+    cr_expect_eq(sampler_shutdown, SPOOL_ERR_WOULD_BLOCK);
+    /* Deeper than a thread has room for pins: the end inside is still an end. */
+    uint64_t before = spt_stats(NULL).released_spans;
+    outer_span = span;
+    sampler_depth = 40;
+    spool_span_end(spool_span_start(spool_tracer_get("t", ""), "deep", NULL));
+    spool_span_end(outer_span);
+    cr_expect_eq(spt_stats(NULL).released_spans, before);
+    cr_expect_eq(spt_stats(NULL).signals[0].live, 0);
+    cr_expect(spt_pipeline_close(&pipe));
+    SPT_TEST_END;
+}
