@@ -203,7 +203,7 @@ GATES = (
         ("9", "disabled statement, no SDK: at most 1 ns", at_most("09/disabled_event/no_sdk/spool", 1)),
         ("9", "disabled statement, by severity: at most 1 ns",
          at_most("09/disabled_event/severity/spool", 1)),
-        ("9", "refused by its processor: at most 5 ns", at_most("09/refused_event/processor/spool", 5)),
+        ("9", "filtered out for its processor: at most 5 ns", at_most("09/layer_filter/directive/spool", 5)),
         ("10", "enter and exit: at most 10 ns", at_most("10/enter_exit/enabled/spool", 10)),
         ("10", "three deep: at most 10 ns each", at_most("10/enter_many/depth3/spool", 10)),
         ("11", "at most 0.75 of the Rust slab", ratio("11/slab_list/10k/spool", "11/slab_list/10k/tracing", 0.75)),

@@ -87,5 +87,5 @@ while [ "$run" -le "$runs" ]; do
     done <"$results/workloads"
     run=$((run + 1))
 done
-stress deep_chain thread_memory live_spans
+stress deep_chain thread_memory live_spans one_parent
 exec python3 bench/report.py "$results" docs/performance.md

@@ -15,17 +15,6 @@ enum {
     RUN_SEGMENTS = 16
 };
 
-struct sp_segment {
-    /* Written by the producer; `next` and `end` with release, the consumer loads them with acquire. */
-    _Atomic(sp_segment *) next;
-    _Atomic uint64_t end; /* bytes of published records */
-    uint64_t capacity;    /* bytes after this header */
-
-    /* Written by the consumer. */
-    SP_CACHE_ALIGNED uint64_t read;
-    sp_segment *pooled; /* in the pool */
-};
-
 typedef struct record_header {
     uint64_t len;
     const sp_scope *scope;
@@ -217,7 +206,7 @@ void sp_ring_publish(sp_ring *ring, size_t len, const sp_scope *scope) {
     header->len = len;
     header->scope = scope;
     sp_count_owner(&ring->published, 1);
-    /* Pairs with the acquire in sp_ring_next(). */
+    /* Pairs with the acquire in sp_ring_take(). */
     sp_store_release(&tail->end, end + room_for(len));
 }
 
@@ -237,7 +226,7 @@ static bool leave_segment(sp_ring *ring) {
     return true;
 }
 
-bool sp_ring_next(sp_ring *ring, sp_ring_record *out_record) {
+bool sp_ring_take(sp_ring *ring, sp_ring_record *out_record) {
     do {
         sp_segment *segment = ring->head;
         /* Pairs with the release in sp_ring_publish(). */

@@ -39,7 +39,16 @@ enum {
     SP_RECORD_MAX_BYTES = 1 << 30
 };
 
-typedef struct sp_segment sp_segment;
+typedef struct sp_segment {
+    /* Written by the producer; `next` and `end` with release, the consumer loads them with acquire. */
+    _Atomic(struct sp_segment *) next;
+    _Atomic uint64_t end; /* bytes of published records */
+    uint64_t capacity;    /* bytes after this header */
+
+    /* Written by the consumer. */
+    SP_CACHE_ALIGNED uint64_t read;
+    struct sp_segment *pooled; /* in the pool */
+} sp_segment;
 
 typedef struct sp_ring {
     /* Written by the producer. */
@@ -76,8 +85,19 @@ uint8_t *sp_ring_reserve(sp_ring *ring, size_t len);
 /* Makes the reserved record visible. `len` is that of the reserve. */
 void sp_ring_publish(sp_ring *ring, size_t len, const sp_scope *scope);
 
-/* The next published record; false when there is none now. Consumer alone. */
-bool sp_ring_next(sp_ring *ring, sp_ring_record *out_record);
+/* The half of sp_ring_next() that takes something. */
+bool sp_ring_take(sp_ring *ring, sp_ring_record *out_record);
+
+/* The next published record; false when there is none now, which costs a look. Consumer alone. */
+static inline bool sp_ring_next(sp_ring *ring, sp_ring_record *out_record) {
+    const sp_segment *segment = ring->head;
+    /* Relaxed: what the look finds is looked at again, with acquire. */
+    if (segment->read == sp_load_relaxed(&segment->end) &&
+        sp_load_relaxed(&segment->next) == NULL) {
+        return false;
+    }
+    return sp_ring_take(ring, out_record);
+}
 
 /* Mappings made so far, in the process: what tests of the warm state ask. */
 uint64_t sp_ring_mappings(void);

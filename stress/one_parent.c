@@ -5,15 +5,15 @@
  * ThreadSanitizer, with fewer. The rate at 64 threads is printed beside that at 8.
  */
 #define _GNU_SOURCE
-#include "stress/figure.h"
+#include "stress/figures.h"
 #include "tests/support/spt.h"
 
 #include <spool/ext/ext.h>
-#include <spool/sdk/provider.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     MOST_THREADS = 64,
@@ -67,7 +67,7 @@ static double round_of(unsigned threads) {
     children_seen = 0;
     double begin = seconds_now();
     for (unsigned i = 0; i < threads; i++) {
-        require(pthread_create(&running[i], NULL, work, tracer) == 0, "a thread");
+        STRESS_REQUIRE(pthread_create(&running[i], NULL, work, tracer) == 0);
     }
     for (unsigned i = 0; i < threads; i++) {
         (void)pthread_join(running[i], NULL);
@@ -77,25 +77,19 @@ static double round_of(unsigned threads) {
     uint64_t children = CHILDREN / threads;
     uint64_t every = CHILDREN / EVENTS;
     uint64_t events = (children + every - 1) / every * threads;
-    require(children_seen == children * threads && strangers == 0, "every child, of one trace");
-    require(parent_events == KEPT_EVENTS && parent_dropped == events - KEPT_EVENTS,
-            "events up to the limit, the rest counted");
+    STRESS_REQUIRE(children_seen == children * threads && strangers == 0);
+    STRESS_REQUIRE(parent_events == KEPT_EVENTS && parent_dropped == events - KEPT_EVENTS);
     return (double)(children * threads) / took;
 }
 
 int main(void) {
     static const spool_processor_ops ops = {
         .struct_size = sizeof ops, .name = "count", .span_end = on_end};
-    spool_processor processor = {&ops, NULL};
-    spool_sdk_options options = SPOOL_SDK_OPTIONS_INIT;
-    options.processors = &processor;
-    options.processor_count = 1;
-    spool_sdk *sdk = NULL;
-    require(spool_sdk_create(&options, &sdk) == SPOOL_OK, "the SDK is made");
+    spool_sdk *sdk = sdk_with(&ops, 1000000, UINT64_C(1) << 28);
     figure("children_8_threads", round_of(8), "1/s");
     figure("children_64_threads", round_of(64), "1/s");
     struct spool_stats stats = {.struct_size = sizeof stats};
-    require(spool_stats(sdk, &stats) == SPOOL_OK && stats.signals[0].live == 0, "none is live");
+    STRESS_REQUIRE(spool_stats(sdk, &stats) == SPOOL_OK && stats.signals[0].live == 0);
     spool_sdk_free(sdk);
     return 0;
 }

@@ -21,6 +21,7 @@
 #include "sdk/context/stack.h"
 
 #include "sdk/context/block.h"
+#include "sdk/memory/registry.h"
 #include "sdk/platform/diagnostics.h"
 
 #include <stdlib.h>
@@ -249,6 +250,46 @@ spool_token sp_context_push_span(sp_thread_block *thread, spool_span span,
     return part_push(part, made);
 }
 
+spool_token sp_context_push_plain(sp_thread_block *thread, spool_span span) {
+    context_part *part = thread->parts[SP_PART_CONTEXT];
+    if (SP_UNLIKELY(!part || part->closing || part->head.top->block)) {
+        return (spool_token){0};
+    }
+    spool_context_stack *stack = part->current;
+    stack_entry *entry = &stack->entries[stack->depth];
+    /* Written in place: what is above the top is nobody's. */
+    if (SP_UNLIKELY(stack->depth == stack->capacity) ||
+        !sp_slot_read_context(span, &entry->context.span)) {
+        return (spool_token){0};
+    }
+    entry->context.handle = span;
+    entry->context.block = NULL;
+    stack->last_serial = (stack->last_serial + 1) & SERIAL_MASK;
+    entry->serial = stack->last_serial;
+    stack->depth++;
+    part->head.top = &entry->context;
+    return (spool_token){stack_name(stack, stack->last_serial)};
+}
+
+/* The plain case of sp_context_pop(): the top entry, without a block. */
+static inline bool pop_plain(context_part *part, spool_token token, spool_span *out_span) {
+    spool_context_stack *stack = part->current;
+    if (SP_UNLIKELY(stack->depth == 0 || stack->capacity > KEPT_ENTRIES)) {
+        return false;
+    }
+    const stack_entry *top = &stack->entries[stack->depth - 1];
+    if (!stack_is_named(stack, token.bits) || top->serial != (token.bits & SERIAL_MASK) ||
+        top->context.block) {
+        return false;
+    }
+    if (out_span) {
+        *out_span = top->context.handle;
+    }
+    stack->depth--;
+    top_follow(part);
+    return true;
+}
+
 spool_status sp_context_pop(sp_thread_block *thread, spool_token token, spool_span *out_span) {
     if (out_span) {
         out_span->bits = 0;
@@ -257,6 +298,9 @@ spool_status sp_context_pop(sp_thread_block *thread, spool_token token, spool_sp
         return SPOOL_OK;
     }
     context_part *part = thread ? thread->parts[SP_PART_CONTEXT] : NULL;
+    if (SP_LIKELY(part != NULL) && pop_plain(part, token, out_span)) {
+        return SPOOL_OK;
+    }
     spool_context_stack *stack = part ? part->current : NULL;
     uint32_t index = 0;
     if (!stack || !stack_is_named(stack, token.bits) ||

@@ -43,6 +43,11 @@ spool_token sp_context_push_span(sp_thread_block *thread, spool_span span,
                                  const struct spool_span_context *context,
                                  sp_trace_state *trace_state);
 /*
+ * The same in the plain case: a live span without a trace state, no baggage and no keys below it, and
+ * room. Zero otherwise, with nothing done and nothing counted.
+ */
+spool_token sp_context_push_plain(sp_thread_block *thread, spool_span span);
+/*
  * Takes the token's entry off as spool_context_detach(). *out_span is the span that the entry held, also
  * when it was not on top; zero when it held none or nothing was taken off.
  */

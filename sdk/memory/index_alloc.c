@@ -58,7 +58,7 @@ bool sp_index_alloc_free_remote(sp_index_alloc *alloc, uint32_t index, bool *out
     return true;
 }
 
-uint32_t sp_index_alloc_merge(sp_index_alloc *alloc) {
+uint32_t sp_index_alloc_merge_words(sp_index_alloc *alloc) {
     uint32_t merged = 0;
     /* Acquire, both exchanges: what the freers did; release: what the caller did before, for the
      * next first freer; partners: the two or-operations above. */

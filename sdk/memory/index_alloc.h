@@ -49,12 +49,20 @@ bool sp_index_alloc_init(sp_index_alloc *alloc, uint32_t length);
  */
 bool sp_index_alloc_free_remote(sp_index_alloc *alloc, uint32_t index, bool *out_first);
 
-/* Takes remote frees over; returns how many words had some. Indices that were free already are
- * counted in double_frees. */
-uint32_t sp_index_alloc_merge(sp_index_alloc *alloc);
+/* The half of sp_index_alloc_merge() that does it. */
+uint32_t sp_index_alloc_merge_words(sp_index_alloc *alloc);
 
 /* The two levels and the count agree, and no surplus bit is set. For tests and expensive checks. */
 bool sp_index_alloc_is_consistent(const sp_index_alloc *alloc);
+
+/*
+ * Owner: takes remote frees over; returns how many words had some. Indices that were free already are
+ * counted in double_frees. When there are none it costs a look.
+ */
+static inline uint32_t sp_index_alloc_merge(sp_index_alloc *alloc) {
+    /* Relaxed: a look. Whoever was told of a free by other means sees it here too. */
+    return sp_load_relaxed(&alloc->remote_summary) == 0 ? 0 : sp_index_alloc_merge_words(alloc);
+}
 
 /* Owner: is there an index to take without a merge? */
 static inline bool sp_index_alloc_has_free(const sp_index_alloc *alloc) {

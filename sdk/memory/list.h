@@ -73,6 +73,9 @@
 #define SP_LIST_INDICES(name, store_type, at, link)                                                \
     SP_LIST_FAMILY(name, store_type, uint32_t, SP_LIST_NO_INDEX, at, link)
 
+/* What at() returns: each function asks once for the address of a node. */
+#define SP_LIST_NODE(at, store, node) __typeof__(at(store, node))
+
 /* `ref` names a node, `none` is no node, at(store, ref) is its address. */
 #define SP_LIST_FAMILY(name, store_type, ref, none, at, link)                                      \
     typedef struct name {                                                                          \
@@ -86,9 +89,10 @@
     }                                                                                              \
                                                                                                    \
     SP_UNUSED static inline void name##_init_node(store_type *store, ref node) {                   \
-        at(store, node)->link.prev = none;                                                         \
-        at(store, node)->link.next = none;                                                         \
-        SP_LIST_TAG_SET(at(store, node)->link, NULL);                                              \
+        SP_LIST_NODE(at, store, node) self = at(store, node);                                      \
+        self->link.prev = none;                                                                    \
+        self->link.next = none;                                                                    \
+        SP_LIST_TAG_SET(self->link, NULL);                                                         \
     }                                                                                              \
                                                                                                    \
     SP_UNUSED static inline bool name##_is_empty(const name *list) {                               \
@@ -98,10 +102,11 @@
     /* Between two neighbours, either of which may be none. */                                     \
     SP_UNUSED static inline void name##_link(name *list, store_type *store, ref prev, ref node,    \
                                              ref next) {                                           \
-        SP_CHECK(SP_LIST_TAG_IS(at(store, node)->link, NULL));                                     \
-        at(store, node)->link.prev = prev;                                                         \
-        at(store, node)->link.next = next;                                                         \
-        SP_LIST_TAG_SET(at(store, node)->link, list);                                              \
+        SP_LIST_NODE(at, store, node) self = at(store, node);                                      \
+        SP_CHECK(SP_LIST_TAG_IS(self->link, NULL));                                                \
+        self->link.prev = prev;                                                                    \
+        self->link.next = next;                                                                    \
+        SP_LIST_TAG_SET(self->link, list);                                                         \
         if (prev != none) {                                                                        \
             at(store, prev)->link.next = node;                                                     \
         } else {                                                                                   \

@@ -174,6 +174,9 @@ typedef struct sp_slot_view {
     bool has_trace_state;
 } sp_slot_view;
 bool sp_slot_read(spool_span handle, sp_slot_view *out_view) SP_SHARED("slot_read");
+/* Its context alone, which may be half written when the answer is false: also for a slot with a trace
+ * state, which a context cannot carry without a block. */
+bool sp_slot_read_context(spool_span handle, struct spool_span_context *out_context);
 
 /*
  * Keeps the slot until the unpin, past its end. NULL when the handle is stale, and for an ENDING or

@@ -11,6 +11,7 @@
 
 #include "sdk/memory/index_alloc.h"
 #include "sdk/platform/atomics.h"
+#include "sdk/platform/compiler.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,10 +29,10 @@ static inline uint32_t sp_chunk_slots(uint32_t chunk) {
     return chunk >= 6 ? (uint32_t)SP_CHUNK_MAX_SLOTS : (uint32_t)SP_CHUNK_FIRST_SLOTS << chunk;
 }
 
+/* The nodes follow it. */
 typedef struct sp_slab_chunk {
     sp_index_alloc indices;
-    size_t bytes; /* of the mapping */
-    uint8_t *nodes;
+    SP_CACHE_ALIGNED size_t bytes; /* of the mapping */
 } sp_slab_chunk;
 
 typedef struct sp_slab {
@@ -48,14 +49,60 @@ typedef struct sp_slab {
 #define SP_SLAB_MAX                                                                                \
     ((uint64_t)SP_CHUNK_FIRST_SLOTS * 63 + (uint64_t)SP_CHUNK_MAX_SLOTS * (SP_SLAB_CHUNKS - 6))
 
-/* Zero-initialised memory becomes an empty slab; nodes are aligned to 64 bytes. */
+/* Zero-initialised memory becomes an empty slab. Nodes are aligned to 16 bytes, those of more than 32
+ * bytes to 64. */
 void sp_slab_init(sp_slab *slab, size_t node_bytes, uint64_t cap);
-/* A node, zeroed the first time and as it was freed later. NULL: cap (counted), or no memory. */
-void *sp_slab_take(sp_slab *slab, uint32_t *out_index);
-/* False, and nothing changes, when the index names no taken node. */
-bool sp_slab_free(sp_slab *slab, uint32_t index);
-/* The node's place, taken or not; NULL when there never was one. Threads: any. */
-void *sp_slab_at(const sp_slab *slab, uint32_t index);
 void sp_slab_fini(sp_slab *slab);
+/* Makes `current` a chunk with room: the first that has some, or a new one. NULL: no memory. */
+SP_COLD sp_slab_chunk *sp_slab_refill(sp_slab *slab);
+
+static inline sp_slab_chunk *sp_slab_chunk_at(const sp_slab *slab, uint32_t number) {
+    /* Acquire: the chunk's fields; partner: the release in add_chunk(). */
+    return SP_LIKELY(number < SP_SLAB_CHUNKS) ? sp_load_acquire(&slab->chunks[number]) : NULL;
+}
+
+static inline void *sp_slab_node(const sp_slab *slab, sp_slab_chunk *chunk, uint32_t slot) {
+    return (uint8_t *)(chunk + 1) + slot * slab->node_bytes;
+}
+
+/* A node, zeroed the first time and as it was freed later. NULL: cap (counted), or no memory. */
+static inline void *sp_slab_take(sp_slab *slab, uint32_t *out_index) {
+    if (SP_UNLIKELY(slab->used >= slab->cap)) {
+        slab->refused++;
+        return NULL;
+    }
+    sp_slab_chunk *chunk = sp_slab_chunk_at(slab, slab->current);
+    if (SP_UNLIKELY(chunk == NULL || !sp_index_alloc_has_free(&chunk->indices))) {
+        chunk = sp_slab_refill(slab);
+        if (chunk == NULL) {
+            return NULL;
+        }
+    }
+    uint32_t slot = sp_index_alloc_take(&chunk->indices);
+    slab->used++;
+    *out_index = slab->current << SP_CHUNK_SLOT_BITS | slot;
+    return sp_slab_node(slab, chunk, slot);
+}
+
+/* False, and nothing changes, when the index names no taken node. */
+static inline bool sp_slab_free(sp_slab *slab, uint32_t index) {
+    sp_slab_chunk *chunk = sp_slab_chunk_at(slab, index >> SP_CHUNK_SLOT_BITS);
+    if (SP_UNLIKELY(chunk == NULL ||
+                    !sp_index_alloc_free(&chunk->indices, index & (SP_INDEX_MAX - 1)))) {
+        return false;
+    }
+    slab->used--;
+    return true;
+}
+
+/* The node's place, taken or not; NULL when there never was one. Threads: any. */
+static inline void *sp_slab_at(const sp_slab *slab, uint32_t index) {
+    sp_slab_chunk *chunk = sp_slab_chunk_at(slab, index >> SP_CHUNK_SLOT_BITS);
+    uint32_t slot = index & (SP_INDEX_MAX - 1);
+    if (SP_UNLIKELY(chunk == NULL || slot >= chunk->indices.length)) {
+        return NULL;
+    }
+    return sp_slab_node(slab, chunk, slot);
+}
 
 #endif /* SPOOL_SDK_MEMORY_SLAB_H */

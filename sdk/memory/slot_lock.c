@@ -254,23 +254,28 @@ _Static_assert(offsetof(sp_slot, trace_id) == 8 && offsetof(sp_slot, span_id) ==
 
 enum { FIELD_WORDS = 4 };
 
-typedef struct field_copy {
-    uint8_t trace_id[16];
-    uint8_t span_id[8];
+/* The last of them. */
+typedef struct field_tail {
     uint8_t flags;
     uint8_t remote_parent;
     uint16_t sdk;
     uint32_t sdk_epoch;
+} field_tail;
+
+typedef struct field_copy {
+    uint8_t trace_id[16];
+    uint8_t span_id[8];
+    field_tail tail;
 } field_copy;
 
 _Static_assert(sizeof(field_copy) == FIELD_WORDS * sizeof(uint64_t), "a copy of the four words");
 
 void sp_slot_describe(sp_slot *slot, const struct spool_span_context *context, uint16_t sdk,
                       uint32_t sdk_epoch, struct sp_trace_state *trace_state) {
-    field_copy copy = {.flags = context->flags,
-                       .remote_parent = context->remote,
-                       .sdk = sdk,
-                       .sdk_epoch = sdk_epoch};
+    field_copy copy = {.tail = {.flags = context->flags,
+                                .remote_parent = context->remote,
+                                .sdk = sdk,
+                                .sdk_epoch = sdk_epoch}};
     memcpy(copy.trace_id, context->trace_id, sizeof copy.trace_id);
     memcpy(copy.span_id, context->span_id, sizeof copy.span_id);
     uint64_t words[FIELD_WORDS];
@@ -282,43 +287,75 @@ void sp_slot_describe(sp_slot *slot, const struct spool_span_context *context, u
     __atomic_store_n(&slot->trace_state, trace_state, __ATOMIC_RELAXED);
 }
 
+/* What a look at a header found, word for word. */
+typedef struct fields_seen {
+    uint64_t trace_id[2];
+    uint64_t span_id;
+    uint64_t tail;
+    unsigned state;
+    bool has_trace_state;
+} fields_seen;
+
 /*
  * A seqlock on the generation. ThreadSanitizer is kept out: it does not know fences, and writers
  * that assign the fields one by one are harmless for the reason above.
  */
-__attribute__((no_sanitize("thread"))) bool sp_slot_read(spool_span handle,
-                                                         sp_slot_view *out_view) {
+__attribute__((no_sanitize("thread"))) static inline bool fields_read(spool_span handle,
+                                                                      fields_seen *out) {
     sp_slot *slot = sp_handle_slot(handle);
-    if (slot == NULL) {
+    if (SP_UNLIKELY(slot == NULL)) {
         return false;
     }
     /* Acquire: the fields; partner: the release in sp_slot_publish(). */
     uint64_t word = sp_load_acquire(&slot->word);
-    unsigned state = state_of(word);
-    if (!same_generation(word, handle) || state < SP_SLOT_LIGHT || state > SP_SLOT_ENDED) {
+    out->state = state_of(word);
+    if (SP_UNLIKELY(!same_generation(word, handle) || out->state < SP_SLOT_LIGHT ||
+                    out->state > SP_SLOT_ENDED)) {
         return false;
     }
-    uint64_t words[FIELD_WORDS];
+    /* One by one: a loop would go through memory, and wait for it. */
     const field_word *fields = (const field_word *)(const void *)slot->trace_id;
-    for (int i = 0; i < FIELD_WORDS; i++) {
-        words[i] = __atomic_load_n(&fields[i], __ATOMIC_RELAXED);
-    }
-    const void *trace_state = __atomic_load_n(&slot->trace_state, __ATOMIC_RELAXED);
+    out->trace_id[0] = __atomic_load_n(&fields[0], __ATOMIC_RELAXED);
+    out->trace_id[1] = __atomic_load_n(&fields[1], __ATOMIC_RELAXED);
+    out->span_id = __atomic_load_n(&fields[2], __ATOMIC_RELAXED);
+    out->tail = __atomic_load_n(&fields[3], __ATOMIC_RELAXED);
+    out->has_trace_state = __atomic_load_n(&slot->trace_state, __ATOMIC_RELAXED) != NULL;
     /* Fields of a later tenant come with a later generation; partner: the fence in acquire_from().
      * */
     sp_fence_acquire();
-    if (!same_generation(sp_load_relaxed(&slot->word), handle)) {
+    return same_generation(sp_load_relaxed(&slot->word), handle);
+}
+
+static inline field_tail context_put(const fields_seen *seen, struct spool_span_context *out) {
+    field_tail tail;
+    memcpy(&tail, &seen->tail, sizeof tail);
+    memcpy(out->trace_id, &seen->trace_id[0], sizeof(uint64_t));
+    memcpy(out->trace_id + sizeof(uint64_t), &seen->trace_id[1], sizeof(uint64_t));
+    memcpy(out->span_id, &seen->span_id, sizeof(uint64_t));
+    out->flags = tail.flags;
+    out->remote = 0;
+    memset(out->reserved, 0, sizeof out->reserved);
+    return tail;
+}
+
+bool sp_slot_read(spool_span handle, sp_slot_view *out_view) {
+    fields_seen seen;
+    if (!fields_read(handle, &seen)) {
         return false;
     }
-    field_copy copy;
-    memcpy(&copy, words, sizeof copy);
-    memset(out_view, 0, sizeof *out_view);
-    memcpy(out_view->context.trace_id, copy.trace_id, sizeof copy.trace_id);
-    memcpy(out_view->context.span_id, copy.span_id, sizeof copy.span_id);
-    out_view->context.flags = copy.flags;
-    out_view->state = state;
-    out_view->sdk = copy.sdk;
-    out_view->sdk_epoch = copy.sdk_epoch;
-    out_view->has_trace_state = trace_state != NULL;
+    field_tail tail = context_put(&seen, &out_view->context);
+    out_view->state = seen.state;
+    out_view->sdk = tail.sdk;
+    out_view->sdk_epoch = tail.sdk_epoch;
+    out_view->has_trace_state = seen.has_trace_state;
+    return true;
+}
+
+bool sp_slot_read_context(spool_span handle, struct spool_span_context *out_context) {
+    fields_seen seen;
+    if (!fields_read(handle, &seen) || seen.has_trace_state) {
+        return false;
+    }
+    (void)context_put(&seen, out_context);
     return true;
 }

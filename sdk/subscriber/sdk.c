@@ -29,6 +29,7 @@ enum { LEAST_PIN_WAIT_MS = 20 };
 
 sp_subscriber_cell sp_default_subscriber;
 sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
+_Atomic uint32_t sp_sdks_with_current_hooks;
 
 uint32_t spool_callsite_epoch = 1;
 
@@ -188,6 +189,10 @@ static spool_status publish(sp_subscriber *sdk, bool as_default) {
         if (!sp_load_relaxed(&sp_subscribers[i])) {
             sdk->index = (uint16_t)i;
             sdk->epoch = ++last_epoch;
+            if (sdk->span_enter.count || sdk->span_exit.count) {
+                /* Relaxed: the store below releases it. */
+                (void)sp_add_relaxed(&sp_sdks_with_current_hooks, 1);
+            }
             sp_store_release(&sp_subscribers[i], sdk);
             if (as_default) {
                 sp_store_relaxed(&default_is_past, 0);
@@ -433,6 +438,9 @@ void spool_sdk_free(spool_sdk *sdk) {
     (void)spool_shutdown(sdk, 0, NULL);
     sp_mutex_lock(&lifecycle);
     sp_store_release(&sp_subscribers[sdk->index], NULL);
+    if (sdk->span_enter.count || sdk->span_exit.count) {
+        (void)sp_sub_relaxed(&sp_sdks_with_current_hooks, 1);
+    }
     sp_mutex_unlock(&lifecycle);
     uint64_t deadline_ns = sp_deadline_after_ms(FREE_WAIT_MS);
     if (sp_load_acquire(&sdk->state) != SP_SDK_CLOSED ||

@@ -64,6 +64,8 @@ typedef _Atomic(sp_subscriber *) sp_subscriber_cell;
 /* The default SDK's cell, and the table of all. */
 extern sp_subscriber_cell sp_default_subscriber;
 extern sp_subscriber_cell sp_subscribers[SP_MAX_SDKS];
+/* How many of them have span_enter or span_exit hooks: without one, entering a span looks no further. */
+extern _Atomic uint32_t sp_sdks_with_current_hooks;
 
 /* What a tracer or logger is: a scope, and where its subscriber is found. Lives for ever. */
 typedef struct sp_source {

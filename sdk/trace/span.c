@@ -311,23 +311,34 @@ static void current_hooks_run(sp_thread_block *thread, spool_span span, bool ent
     sp_unpin(thread);
 }
 
-spool_token spool_span_enter(spool_span span) {
-    sp_thread_block *thread = sp_thread();
+/* A span with a trace state, on a context with baggage, on a thread's first stack, or a stale one. */
+static SP_NOINLINE spool_token enter_any(sp_thread_block *thread, spool_span span) {
     struct spool_span_context ids = {{0}, {0}, 0, 0, {0}};
     sp_trace_state *trace_state = NULL;
-    if (!thread) {
-        return (spool_token){0};
-    }
-    if (span.bits && !sp_span_identity(thread, span, &ids, &trace_state)) {
+    if (!sp_span_identity(thread, span, &ids, &trace_state)) {
         sp_misuse_count(SP_MISUSE_STALE_HANDLE, 1);
-        return (spool_token){0};
-    }
-    if (span.bits == 0) {
         return (spool_token){0};
     }
     spool_token token = sp_context_push_span(thread, span, &ids, trace_state);
     sp_trace_state_release(trace_state);
-    if (token.bits) {
+    return token;
+}
+
+/* Relaxed: whoever has a span of an SDK with such hooks has seen its making. */
+static inline bool current_hooks_exist(void) {
+    return sp_load_relaxed(&sp_sdks_with_current_hooks) != 0;
+}
+
+spool_token spool_span_enter(spool_span span) {
+    sp_thread_block *thread = sp_thread();
+    if (!thread || span.bits == 0) {
+        return (spool_token){0};
+    }
+    spool_token token = sp_context_push_plain(thread, span);
+    if (SP_UNLIKELY(token.bits == 0)) {
+        token = enter_any(thread, span);
+    }
+    if (SP_UNLIKELY(current_hooks_exist()) && token.bits) {
         current_hooks_run(thread, span, true);
     }
     return token;
@@ -341,7 +352,7 @@ void spool_span_exit(spool_token token) {
     }
     /* A span that was not on top is off the stack too. */
     (void)sp_context_pop(thread, token, &span);
-    if (span.bits) {
+    if (SP_UNLIKELY(current_hooks_exist()) && span.bits) {
         current_hooks_run(thread, span, false);
     }
 }

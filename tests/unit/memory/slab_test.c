@@ -21,7 +21,7 @@ Test(slab, keeps_addresses_and_values_while_it_grows) {
         for (uint32_t n = 0; n < length; n++) {
             nodes[n] = sp_slab_take(&slab, &indices[n]);
             cr_assert_not_null(nodes[n]);
-            cr_assert_eq((uintptr_t)nodes[n] % 64, 0);
+            cr_assert_eq((uintptr_t)nodes[n] % 16, 0);
             cr_assert_eq(*nodes[n], 0);
             *nodes[n] = n;
         }

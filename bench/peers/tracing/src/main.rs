@@ -377,6 +377,8 @@ const CASES: &[&str] = &[
     "09/static/disabled_level_many",
     "09/static/disabled_one",
     "09/static/disabled_many",
+    "09/static/enabled_many_t4",
+    "09/layer_filter/directive",
     "09/dynamic/baseline",
     "09/dynamic/single",
     "09/mixed/disabled",
@@ -437,7 +439,7 @@ fn filter_case(case: &str, workload: &str, parameter: &str, ops: u64) {
     let directives = match (workload, parameter) {
         ("static", "single") => "debug",
         ("static", "enabled_one") => "spool_peer_tracing=debug",
-        ("static", "enabled_many") => {
+        ("static", "enabled_many" | "enabled_many_t4") => {
             "foo=info,bar=warn,baz=error,qux=trace,spool_peer_tracing=debug"
         }
         ("static", "disabled_level_one") => "spool_peer_tracing=info",
@@ -451,7 +453,10 @@ fn filter_case(case: &str, workload: &str, parameter: &str, ops: u64) {
         ("mixed", "by_level") => "[foo]=trace,spool_peer_tracing=info",
         _ => "",
     };
-    if directives.is_empty() {
+    if workload == "layer_filter" {
+        let filter: EnvFilter = "spool_peer_tracing=info".parse().unwrap();
+        global(Registry::default().with(Inserts(0).with_filter(filter)));
+    } else if directives.is_empty() {
         global(Nothing);
     } else {
         filtered(directives);
@@ -462,7 +467,8 @@ fn filter_case(case: &str, workload: &str, parameter: &str, ops: u64) {
             timed(ops, barrier, |ops| info_span!("foo").in_scope(|| statements(ops)))
         });
     }
-    run(case, 1, ops, |ops, barrier| timed(ops, barrier, statements));
+    let threads = if parameter.ends_with("_t4") { 4 } else { 1 };
+    run(case, threads, ops, |ops, barrier| timed(ops, barrier, statements));
 }
 
 fn current_case(case: &str, workload: &str, parameter: &str, ops: u64) {
