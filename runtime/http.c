@@ -126,9 +126,66 @@ static void client_free(sp_http *client) {
     free(client);
 }
 
+static bool multi_create(sp_http *client) {
+    uint32_t max_connections = client->max_connections;
+    client->multi = curl_multi_init();
+    if (!client->multi) {
+        return false;
+    }
+    sp_http_wake_pair_mark(client->multi);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, sp_http_socket_changed);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, (void *)client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, sp_http_timer_changed);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, (void *)client);
+    if (max_connections > 0) {
+        curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)max_connections);
+        curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)max_connections);
+    }
+    return true;
+}
+
+/*
+ * Gives the multi handle up and makes another one, then fails the calls that were on it. A handle that is
+ * merely without a watch is cleaned up; one that libcurl itself has failed in is left behind, with its
+ * transfers: nothing may be called for it any more.
+ */
+static void multi_replace(sp_http *client) {
+    bool lost = client->broken == SP_HTTP_LOST;
+    for (sp_http_call *call = client->calls.head; call; call = call->link.next) {
+        if (!call->running) {
+            continue;
+        }
+        call->sent |= began_to_leave(call);
+        if (lost) {
+            call->easy = NULL;
+        } else {
+            curl_multi_remove_handle(client->multi, call->easy);
+        }
+        call->running = false;
+        call->given_up = true;
+    }
+    if (!lost) {
+        curl_multi_cleanup(client->multi);
+        sp_http_sockets_forget(client);
+    }
+    sp_http_watches_close(client);
+    client->broken = multi_create(client) ? SP_HTTP_SOUND : SP_HTTP_UNWATCHED;
+    sp_http_call *call = client->calls.head;
+    while (call && !client->closing) {
+        if (call->given_up) {
+            call_fail(call, call->sent ? SP_HTTP_NO_REPLY : SP_HTTP_NOT_SENT,
+                      lost ? "libcurl ran into an error" : "a socket cannot be watched");
+            /* `done` is foreign: the list may be another now. */
+            call = client->calls.head;
+        } else {
+            call = call->link.next;
+        }
+    }
+}
+
 void sp_http_reap(sp_http *client) {
     client->reaping++;
-    while (!client->closing) {
+    while (!client->closing && client->broken != SP_HTTP_LOST) {
         int left = 0;
         CURLMsg *message = curl_multi_info_read(client->multi, &left);
         if (!message) {
@@ -140,6 +197,10 @@ void sp_http_reap(sp_http *client) {
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
             call_complete((sp_http_call *)(void *)private, code);
         }
+    }
+    if (client->broken != SP_HTTP_SOUND && client->multi && !client->closing &&
+        client->reaping == 1) {
+        multi_replace(client);
     }
     client->reaping--;
     if (client->closing && client->reaping == 0) {
@@ -248,7 +309,7 @@ static sp_http_call *call_create(sp_http *client, const char *const *headers,
 sp_http_call *sp_http_post(sp_http *client, const char *const *headers,
                            const spool_batch_piece *pieces, size_t count, uint64_t deadline_ns,
                            void (*done)(void *arg, const sp_http_result *result), void *arg) {
-    if (client->closing) {
+    if (client->closing || !client->multi) {
         return NULL;
     }
     if (!client->timer) {
@@ -294,23 +355,6 @@ static bool options_copy(sp_http *client, const sp_http_options *options) {
            sp_http_headers_add(&client->headers, options->headers);
 }
 
-static bool multi_create(sp_http *client, uint32_t max_connections) {
-    client->multi = curl_multi_init();
-    if (!client->multi) {
-        return false;
-    }
-    sp_http_wake_pair_mark(client->multi);
-    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, sp_http_socket_changed);
-    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, (void *)client);
-    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, sp_http_timer_changed);
-    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, (void *)client);
-    if (max_connections > 0) {
-        curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)max_connections);
-        curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)max_connections);
-    }
-    return true;
-}
-
 spool_status sp_http_create(sp_runtime *runtime, const sp_http_options *options,
                             sp_http **out_client) {
     sp_http *client = calloc(1, sizeof *client);
@@ -318,10 +362,11 @@ spool_status sp_http_create(sp_runtime *runtime, const sp_http_options *options,
         return SPOOL_ERR_NOMEM;
     }
     client->runtime = runtime;
+    client->max_connections = options->max_connections;
     client->pool = sp_counted_pool_create(sizeof(sp_http_call), MOST_CALLS, call_drop);
     spool_status status = sp_http_target_init(options, &client->target);
-    if (status == SPOOL_OK && (!client->pool || !options_copy(client, options) ||
-                               !multi_create(client, options->max_connections))) {
+    if (status == SPOOL_OK &&
+        (!client->pool || !options_copy(client, options) || !multi_create(client))) {
         status = SPOOL_ERR_NOMEM;
     }
     if (status != SPOOL_OK) {
@@ -342,6 +387,7 @@ void sp_http_destroy(sp_http *client) {
     }
     curl_multi_cleanup(client->multi);
     sp_http_sockets_forget(client);
+    sp_http_watches_close(client);
     sp_timer_destroy(client->timer);
     if (client->reaping == 0) {
         client_free(client);

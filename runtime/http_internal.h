@@ -24,6 +24,7 @@ struct sp_http_call {
     sp_query *query; /* while RESOLVING */
     CURL *easy;
     bool running;
+    bool given_up; /* its multi handle was */
     struct curl_slist *headers;
     struct curl_slist *resolve;
     char error[CURL_ERROR_SIZE];
@@ -48,6 +49,14 @@ struct sp_http_call {
 
 SP_LIST_POINTERS(sp_http_calls, struct sp_http_call, link);
 
+/*
+ * A socket that the loop cannot watch would leave libcurl waiting for ever, and after an error of its own
+ * its multi handle must not be used again: either way the handle is replaced and its calls fail.
+ */
+enum { SP_HTTP_SOUND, SP_HTTP_UNWATCHED, SP_HTTP_LOST };
+
+typedef struct sp_http_watch sp_http_watch;
+
 struct sp_http {
     sp_runtime *runtime;
     sp_http_target target;
@@ -61,6 +70,9 @@ struct sp_http {
     sp_http_calls calls; /* in flight; counted nodes of `pool` */
     sp_counted_pool *pool;
     sp_http_socket *sockets;
+    sp_http_watch *watches;
+    uint32_t max_connections;
+    int broken;       /* SP_HTTP_SOUND, or why the multi handle is given up with the next reap */
     unsigned reaping; /* depth of sp_http_reap */
     bool closing;
     char *addresses; /* NULL before the first look-up */
@@ -93,5 +105,7 @@ void sp_http_timer_fired(void *arg);
 bool sp_http_idle_connections_spoke(sp_http *client);
 /* After libcurl's handle is gone. */
 void sp_http_sockets_forget(sp_http *client);
+/* Ends the watches that are left: those of a handle that was given up. */
+void sp_http_watches_close(sp_http *client);
 
 #endif /* SPOOL_RUNTIME_HTTP_INTERNAL_H */

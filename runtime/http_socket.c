@@ -30,11 +30,13 @@ struct sp_http_socket {
     bool idle; /* it has been watched, and is no more */
 };
 
-typedef struct watch {
+struct sp_http_watch {
     uv_poll_t uv; /* first: the handle is the watch */
     sp_http *client;
+    sp_http_watch *next;
     curl_socket_t socket;
-} watch;
+};
+typedef sp_http_watch watch;
 
 static void socket_mark(sp_http *client, curl_socket_t descriptor, bool idle) {
     for (sp_http_socket *entry = client->sockets; entry; entry = entry->next) {
@@ -48,6 +50,30 @@ static void watch_closed(uv_handle_t *handle) {
     free(handle);
 }
 
+static void watch_close(watch *self) {
+    sp_http_watch **at = &self->client->watches;
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+    uv_close((uv_handle_t *)&self->uv, watch_closed);
+}
+
+void sp_http_watches_close(sp_http *client) {
+    while (client->watches) {
+        watch_close(client->watches);
+    }
+}
+
+/* Tells libcurl of a socket or of time that has passed, unless its handle is to be given up. */
+static void drive(sp_http *client, curl_socket_t socket, int flags) {
+    int running = 0;
+    if (client->broken == SP_HTTP_SOUND &&
+        curl_multi_socket_action(client->multi, socket, flags, &running) != CURLM_OK) {
+        client->broken = SP_HTTP_LOST;
+    }
+}
+
 /*
  * An error that the loop reports may stand behind bytes that can still be read, a refusal above all, and
  * libcurl would not read on when told of it. So it first finds out itself; only if it then goes on with
@@ -56,17 +82,15 @@ static void watch_closed(uv_handle_t *handle) {
 static void watch_event(uv_poll_t *handle, int status, int events) {
     watch *self = (watch *)(void *)handle;
     sp_http *client = self->client;
-    int running = 0;
     if (status < 0) {
-        curl_multi_socket_action(client->multi, self->socket, CURL_CSELECT_IN | CURL_CSELECT_OUT,
-                                 &running);
+        drive(client, self->socket, CURL_CSELECT_IN | CURL_CSELECT_OUT);
         if (!uv_is_closing((uv_handle_t *)&self->uv)) {
-            curl_multi_socket_action(client->multi, self->socket, CURL_CSELECT_ERR, &running);
+            drive(client, self->socket, CURL_CSELECT_ERR);
         }
     } else {
         int flags = events & UV_READABLE ? CURL_CSELECT_IN : 0;
         flags |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
-        curl_multi_socket_action(client->multi, self->socket, flags, &running);
+        drive(client, self->socket, flags);
     }
     sp_http_reap(client);
 }
@@ -82,6 +106,8 @@ static watch *watch_create(sp_http *client, curl_socket_t socket) {
     }
     self->client = client;
     self->socket = socket;
+    self->next = client->watches;
+    client->watches = self;
     curl_multi_assign(client->multi, socket, self);
     return self;
 }
@@ -95,20 +121,24 @@ int sp_http_socket_changed(CURL *easy, curl_socket_t socket, int what, void *arg
     if (what == CURL_POLL_REMOVE) {
         if (self) {
             curl_multi_assign(client->multi, socket, NULL);
-            uv_close((uv_handle_t *)&self->uv, watch_closed);
+            watch_close(self);
         }
         return 0;
     }
     if (!self) {
         self = watch_create(client, socket);
         if (!self) {
-            return -1; /* libcurl fails the transfers */
+            client->broken = SP_HTTP_UNWATCHED;
+            return 0; /* an error from here would make libcurl forget what it must clean up */
         }
     }
     int events = 0;
     events |= what & CURL_POLL_IN ? UV_READABLE : 0;
     events |= what & CURL_POLL_OUT ? UV_WRITABLE : 0;
-    return uv_poll_start(&self->uv, events, watch_event) == 0 ? 0 : -1;
+    if (uv_poll_start(&self->uv, events, watch_event) != 0) {
+        client->broken = SP_HTTP_UNWATCHED;
+    }
+    return 0;
 }
 
 int sp_http_timer_changed(CURLM *multi, long timeout_ms, void *arg) {
@@ -127,8 +157,7 @@ int sp_http_timer_changed(CURLM *multi, long timeout_ms, void *arg) {
 
 void sp_http_timer_fired(void *arg) {
     sp_http *client = arg;
-    int running = 0;
-    curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    drive(client, CURL_SOCKET_TIMEOUT, 0);
     sp_http_reap(client);
 }
 

@@ -292,6 +292,24 @@ static void init_end(sp_runtime *runtime) {
     pthread_mutex_init(&runtime->end_lock, NULL);
 }
 
+/*
+ * libuv makes a pipe of its own with the first loop of a process, and aborts the process where there is no
+ * descriptor for it: so we look first. Another thread may still take them in between.
+ */
+static bool descriptors_are_there(void) {
+    enum { NEEDED = 8 };
+    int taken[NEEDED];
+    int count = 0;
+    while (count < NEEDED && (taken[count] = eventfd(0, EFD_CLOEXEC)) >= 0) {
+        count++;
+    }
+    bool all = count == NEEDED;
+    while (count > 0) {
+        (void)close(taken[--count]);
+    }
+    return all;
+}
+
 static void free_runtime(sp_runtime *runtime) {
     /* Here and not on the loop: who posted `stop` may still be about to write. */
     if (runtime->wake_fd >= 0) {
@@ -312,7 +330,7 @@ static spool_status create_runtime(sp_runtime **out_runtime) {
     runtime->stop.run = stop_loop;
     runtime->uses = 1;
     init_end(runtime);
-    runtime->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    runtime->wake_fd = descriptors_are_there() ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     if (runtime->wake_fd < 0) {
         free_runtime(runtime);
         return SPOOL_ERR_SYSTEM;
