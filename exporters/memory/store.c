@@ -48,7 +48,8 @@ static bool copy_scope(sp_arena *arena, const spool_scope *from, const spool_sco
     return sp_copy_text(arena, from->name, &scope->name) &&
            sp_copy_text(arena, from->version, &scope->version) &&
            sp_copy_text(arena, from->schema_url, &scope->schema_url) &&
-           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &scope->attrs, &scope->attr_count);
+           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &scope->attrs,
+                                &scope->attr_count);
 }
 
 static bool copy_resource(sp_arena *arena, const spool_resource_data *from,
@@ -61,7 +62,7 @@ static bool copy_resource(sp_arena *arena, const spool_resource_data *from,
     }
     return sp_copy_text(arena, from->schema_url, &resource->schema_url) &&
            sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &resource->attrs,
-                         &resource->attr_count);
+                                &resource->attr_count);
 }
 
 static bool copy_events(sp_arena *arena, const spool_span_data *from, spool_span_data *to) {
@@ -71,7 +72,7 @@ static bool copy_events(sp_arena *arena, const spool_span_data *from, spool_span
         events[i] = from->events[i];
         ok = sp_copy_text(arena, from->events[i].name, &events[i].name) &&
              sp_copy_unique_attrs(arena, from->events[i].attrs, from->events[i].attr_count,
-                           &events[i].attrs, &events[i].attr_count);
+                                  &events[i].attrs, &events[i].attr_count);
     }
     to->events = events;
     return ok;
@@ -83,8 +84,8 @@ static bool copy_links(sp_arena *arena, const spool_span_data *from, spool_span_
     for (size_t i = 0; ok && i < from->link_count; i++) {
         links[i] = from->links[i];
         ok = sp_copy_text(arena, from->links[i].trace_state, &links[i].trace_state) &&
-             sp_copy_unique_attrs(arena, from->links[i].attrs, from->links[i].attr_count, &links[i].attrs,
-                           &links[i].attr_count);
+             sp_copy_unique_attrs(arena, from->links[i].attrs, from->links[i].attr_count,
+                                  &links[i].attrs, &links[i].attr_count);
     }
     to->links = links;
     return ok;
@@ -95,7 +96,8 @@ static bool copy_span(sp_arena *arena, const spool_span_data *from, spool_span_d
     return sp_copy_text(arena, from->trace_state, &to->trace_state) &&
            sp_copy_text(arena, from->name, &to->name) &&
            sp_copy_text(arena, from->status_description, &to->status_description) &&
-           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &to->attrs, &to->attr_count) &&
+           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &to->attrs,
+                                &to->attr_count) &&
            copy_events(arena, from, to) && copy_links(arena, from, to) &&
            copy_scope(arena, from->scope, &to->scope) &&
            copy_resource(arena, from->resource, &to->resource);
@@ -107,7 +109,8 @@ static bool copy_log(sp_arena *arena, const spool_log_data *from, spool_log_data
     return sp_copy_text(arena, from->severity_text, &to->severity_text) &&
            sp_copy_text(arena, from->event_name, &to->event_name) &&
            sp_copy_value(arena, &from->body, &to->body) &&
-           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &to->attrs, &to->attr_count) &&
+           sp_copy_unique_attrs(arena, from->attrs, from->attr_count, &to->attrs,
+                                &to->attr_count) &&
            copy_scope(arena, from->scope, &to->scope) &&
            copy_resource(arena, from->resource, &to->resource);
 }
